@@ -1,0 +1,72 @@
+package ib
+
+import "strconv"
+
+// LID is the address of a port within one subnet, given by the subnet
+// manager. Ports have the unicast range 0x0001..0xBFFF; with LMC n, a port
+// answers to 2^n of them. Zero is reserved and means "none yet".
+type LID uint16
+
+// Bounds of the unicast range, and the address that every port takes as its
+// own, used for packets that are routed by the path they carry.
+const (
+	MinUnicastLID  LID = 0x0001
+	MaxUnicastLID  LID = 0xBFFF
+	PermissiveLID  LID = 0xFFFF
+	NumUnicastLIDs     = int(MaxUnicastLID-MinUnicastLID) + 1 // 49151
+)
+
+const wantLID = "1 to 49151 (0xbfff)"
+
+// ParseLID reads a unicast LID, decimal or as 0x and hexadecimal digits. All
+// others are refused with the range, among them 0, negative numbers and the
+// permissive LID.
+func ParseLID(s string) (LID, error) {
+	v, err := numeral{"LID", wantLID, uint64(MinUnicastLID), uint64(MaxUnicastLID)}.parse(s)
+	return LID(v), err
+}
+
+// IsUnicast tells whether l may be the address of a port.
+func (l LID) IsUnicast() bool { return l >= MinUnicastLID && l <= MaxUnicastLID }
+
+// String gives the decimal number.
+func (l LID) String() string { return strconv.Itoa(int(l)) }
+
+// AppendTo appends the form of String to b.
+func (l LID) AppendTo(b []byte) []byte { return strconv.AppendUint(b, uint64(l), 10) }
+
+// MLID is the address of a multicast group within one subnet, 0xC000..0xFFFE.
+// It indexes the forwarding tables of the switches. Several groups can share
+// one. Zero is invalid.
+type MLID uint16
+
+// Bounds of the MLID range. A switch holds far fewer of them: SwitchInfo has
+// its own limit.
+const (
+	FirstMLID MLID = 0xC000
+	LastMLID  MLID = 0xFFFE
+	NumMLIDs       = int(LastMLID-FirstMLID) + 1 // 16383
+)
+
+const wantMLID = "0xc000 to 0xfffe"
+
+// ParseMLID reads an MLID, decimal or as 0x and hexadecimal digits.
+func ParseMLID(s string) (MLID, error) {
+	v, err := numeral{"MLID", wantMLID, uint64(FirstMLID), uint64(LastMLID)}.parse(s)
+	return MLID(v), err
+}
+
+// IsValid tells whether m may be the address of a group.
+func (m MLID) IsValid() bool { return m >= FirstMLID && m <= LastMLID }
+
+// String gives 0x and 4 digits: 0xc000.
+func (m MLID) String() string { return string(m.AppendTo(make([]byte, 0, 6))) }
+
+// AppendTo appends the form of String to b.
+func (m MLID) AppendTo(b []byte) []byte { return appendHex(b, uint64(m), 4) }
+
+// MarshalText gives the form of String.
+func (m MLID) MarshalText() ([]byte, error) { return marshalText(m) }
+
+// UnmarshalText reads what ParseMLID reads.
+func (m *MLID) UnmarshalText(text []byte) error { return unmarshalText(m, text, ParseMLID) }
