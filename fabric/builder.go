@@ -6,9 +6,6 @@ import (
 	"heddle/ib"
 )
 
-// maxPorts is the highest external port number of a node (IBTA 1, 14.2.5.3).
-const maxPorts = 254
-
 // Builder gathers statements about a fabric and finds what is wrong with them.
 // The zero Builder is ready; it must not be used by two goroutines at once.
 type Builder struct {
@@ -114,7 +111,7 @@ func (b *Builder) SetPort(e End, p PortInfo, at Place) {
 
 func (b *Builder) inRange(e End, at Place) bool {
 	n := &b.nodes[e.Node]
-	if e.Port <= n.NumPorts && e.Port <= maxPorts {
+	if e.Port <= n.NumPorts {
 		return true
 	}
 	b.Report(Fault{

@@ -11,6 +11,7 @@ import (
 // checkWhole looks for faults that no single statement shows.
 func (b *Builder) checkWhole(f *Fabric) {
 	b.checkLIDs(f)
+	b.checkSizes(f)
 	if len(f.switches) == 0 {
 		b.Report(Fault{
 			Kind: FaultNoSwitch, Severity: Error,
@@ -24,6 +25,19 @@ func (b *Builder) checkWhole(f *Fabric) {
 		})
 	}
 	b.checkIslands(f)
+}
+
+// checkSizes reports nodes with more ports than InfiniBand can number.
+func (b *Builder) checkSizes(f *Fabric) {
+	for i := range f.nodes {
+		if n := &f.nodes[i]; n.NumPorts > MaxPorts {
+			b.Report(Fault{
+				Kind: FaultLimit, Severity: Warning, At: b.placed[i],
+				Text: fmt.Sprintf("%s has %d ports, but port numbers end at %d: it can be routed, not programmed",
+					n.Label(), n.NumPorts, MaxPorts),
+			})
+		}
+	}
 }
 
 // checkIslands names each component beside the largest; one that is a lone
@@ -64,7 +78,7 @@ func (b *Builder) checkLIDs(f *Fabric) {
 	var owners []lidOwner
 	for i := range f.nodes {
 		for p := 0; p <= int(f.nodes[i].NumPorts); p++ {
-			e := End{NodeID(i), uint8(p)}
+			e := End{NodeID(i), uint16(p)}
 			if port := f.Port(e); port.LID.IsUnicast() {
 				first := int(port.LID)
 				owners = append(owners, lidOwner{first, first + 1<<min(port.LMC, 7) - 1, e})

@@ -48,7 +48,7 @@ func (f *Fabric) index() {
 
 func (f *Fabric) indexPorts(id NodeID) {
 	for p := range f.ports[f.first[id]:f.first[id+1]] {
-		e := End{id, uint8(p)}
+		e := End{id, uint16(p)}
 		if g := f.Port(e).GUID; g.IsValid() {
 			if _, taken := f.byPort[g]; !taken {
 				f.byPort[g] = e
@@ -139,7 +139,7 @@ func (f *Fabric) Peer(e End) (peer End, ok bool) {
 func (f *Fabric) Ports(id NodeID) iter.Seq2[End, End] {
 	return func(yield func(End, End) bool) {
 		for p := 1; p <= int(f.nodes[id].NumPorts); p++ {
-			e := End{id, uint8(p)}
+			e := End{id, uint16(p)}
 			if peer, ok := f.Peer(e); ok && !yield(e, peer) {
 				return
 			}

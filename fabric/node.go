@@ -43,6 +43,10 @@ const (
 	NoLink LinkID = -1
 )
 
+// MaxPorts is the highest external port number of a node (IBTA 1, 14.2.5.3).
+// Nodes with more can be routed on indices, but no table can be programmed.
+const MaxPorts = 254
+
 // CapUnknown is the multicast capacity of a switch whose source does not say.
 const CapUnknown = -1
 
@@ -55,8 +59,10 @@ type Node struct {
 	// It is unique within a fabric.
 	ID   string
 	Kind Kind
-	// NumPorts is the number of external ports, 1 to 254.
-	NumPorts   uint8
+	// NumPorts is the number of external ports: 1 to MaxPorts for a real node.
+	// A model may have more, such as the top switches of a trimmed tree that
+	// stand for whole directors; Build warns of them.
+	NumPorts   uint16
 	SystemGUID ib.GUID
 	VendorID   uint32
 	DeviceID   uint32
@@ -103,7 +109,7 @@ type Port struct {
 // management port, which no cable reaches, but which can be a group's member.
 type End struct {
 	Node NodeID
-	Port uint8
+	Port uint16
 }
 
 // Link is a cable between two ports. A self link has both in one node.
