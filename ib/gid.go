@@ -23,19 +23,18 @@ func NewGID(prefix uint64, guid GUID) GID {
 	return g
 }
 
-const wantGID = "the form of an IPv6 address without zone, such as fe80::2:c903:0:1234"
+var gidForm = form{"GID", "the form of an IPv6 address without zone, such as fe80::2:c903:0:1234"}
 
 // ParseGID reads the form of an IPv6 address, short or in full, without a
 // zone. The address :: is read; IsValid tells.
 func ParseGID(s string) (GID, error) {
-	fail := &ParseError{Type: "GID", Text: s, Want: wantGID, Err: ErrSyntax}
 	// The longest form is six groups and a dotted quad. A zone could be longer.
 	if len(s) > len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255") {
-		return GID{}, fail
+		return GID{}, gidForm.malformed(s)
 	}
 	a, err := netip.ParseAddr(s)
 	if err != nil || a.Is4() || a.Zone() != "" {
-		return GID{}, fail
+		return GID{}, gidForm.malformed(s)
 	}
 	return a.As16(), nil
 }

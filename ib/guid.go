@@ -9,7 +9,7 @@ import (
 // all over the world. Zero is invalid.
 type GUID uint64
 
-const wantGUID = "1 to 16 hexadecimal digits, with or without 0x, or 16 in equal groups split by : or -"
+var guidForm = form{"GUID", "1 to 16 hexadecimal digits, with or without 0x, or 16 in equal groups split by : or -"}
 
 // ParseGUID reads 1 to 16 hexadecimal digits, with or without 0x, or exactly
 // 16 digits in groups of 2, 4 or 8, all split by ':' or all by '-', such as
@@ -22,7 +22,7 @@ func ParseGUID(s string) (GUID, error) {
 	}
 	v, err := strconv.ParseUint(digits, 16, 64)
 	if err != nil || len(digits) > 16 {
-		return 0, &ParseError{Type: "GUID", Text: s, Want: wantGUID, Err: ErrSyntax}
+		return 0, guidForm.malformed(s)
 	}
 	return GUID(v), nil
 }

@@ -10,18 +10,17 @@ const DefaultPKey PKey = 0xFFFF
 
 const fullBit PKey = 0x8000
 
-const wantPKey = "0x0001 to 0xffff, but not 0x8000"
+var pkeyForm = numeral{form{"P_Key", "0x0001 to 0xffff, but not 0x8000"}, 1, 0xffff}
 
 // ParsePKey reads a P_Key, decimal or as 0x and hexadecimal digits. Invalid
 // ones are refused.
 func ParsePKey(s string) (PKey, error) {
-	n := numeral{"P_Key", wantPKey, 1, 0xffff}
-	v, err := n.parse(s)
+	v, err := pkeyForm.parse(s)
 	if err != nil {
 		return 0, err
 	}
 	if !PKey(v).IsValid() {
-		return 0, n.fail(s, ErrRange)
+		return 0, pkeyForm.outOfRange(s)
 	}
 	return PKey(v), nil
 }
@@ -57,11 +56,11 @@ type QKey uint32
 // GSIQKey is the Q_Key of QP 1, the general services interface, everywhere.
 const GSIQKey QKey = 0x80010000
 
-const wantQKey = "0 to 0xffffffff"
+var qkeyForm = numeral{form{"Q_Key", "0 to 0xffffffff"}, 0, 0xffffffff}
 
 // ParseQKey reads a Q_Key, decimal or as 0x and hexadecimal digits.
 func ParseQKey(s string) (QKey, error) {
-	v, err := numeral{"Q_Key", wantQKey, 0, 0xffffffff}.parse(s)
+	v, err := qkeyForm.parse(s)
 	return QKey(v), err
 }
 

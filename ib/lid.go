@@ -10,19 +10,22 @@ type LID uint16
 // Bounds of the unicast range, and the address that every port takes as its
 // own, used for packets that are routed by the path they carry.
 const (
-	MinUnicastLID  LID = 0x0001
-	MaxUnicastLID  LID = 0xBFFF
-	PermissiveLID  LID = 0xFFFF
-	NumUnicastLIDs     = int(MaxUnicastLID-MinUnicastLID) + 1 // 49151
+	MinUnicastLID LID = 0x0001
+	MaxUnicastLID LID = 0xBFFF
+	PermissiveLID LID = 0xFFFF
 )
 
-const wantLID = "1 to 49151 (0xbfff)"
+// NumUnicastLIDs is the number of unicast LIDs, and so the most that the ports
+// of one subnet can have together.
+const NumUnicastLIDs = 49151
+
+var lidForm = numeral{form{"LID", "1 to 49151 (0xbfff)"}, uint64(MinUnicastLID), uint64(MaxUnicastLID)}
 
 // ParseLID reads a unicast LID, decimal or as 0x and hexadecimal digits. All
 // others are refused with the range, among them 0, negative numbers and the
 // permissive LID.
 func ParseLID(s string) (LID, error) {
-	v, err := numeral{"LID", wantLID, uint64(MinUnicastLID), uint64(MaxUnicastLID)}.parse(s)
+	v, err := lidForm.parse(s)
 	return LID(v), err
 }
 
@@ -40,19 +43,20 @@ func (l LID) AppendTo(b []byte) []byte { return strconv.AppendUint(b, uint64(l),
 // one. Zero is invalid.
 type MLID uint16
 
-// Bounds of the MLID range. A switch holds far fewer of them: SwitchInfo has
-// its own limit.
+// Bounds of the MLID range.
 const (
 	FirstMLID MLID = 0xC000
 	LastMLID  MLID = 0xFFFE
-	NumMLIDs       = int(LastMLID-FirstMLID) + 1 // 16383
 )
 
-const wantMLID = "0xc000 to 0xfffe"
+// NumMLIDs is the number of MLIDs. The table of a switch can hold fewer.
+const NumMLIDs = 16383
+
+var mlidForm = numeral{form{"MLID", "0xc000 to 0xfffe"}, uint64(FirstMLID), uint64(LastMLID)}
 
 // ParseMLID reads an MLID, decimal or as 0x and hexadecimal digits.
 func ParseMLID(s string) (MLID, error) {
-	v, err := numeral{"MLID", wantMLID, uint64(FirstMLID), uint64(LastMLID)}.parse(s)
+	v, err := mlidForm.parse(s)
 	return MLID(v), err
 }
 

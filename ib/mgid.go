@@ -38,15 +38,17 @@ func NewMGID(g GID) (MGID, error) {
 	return MGID(g), nil
 }
 
+var mgidForm = form{"MGID", "a multicast address, ff00::/8, in the form of an IPv6 address without zone"}
+
 // ParseMGID reads what ParseGID reads, and refuses an address that is not
 // multicast as out of range.
 func ParseMGID(s string) (MGID, error) {
 	g, err := ParseGID(s)
 	if err != nil {
-		return MGID{}, &ParseError{Type: "MGID", Text: s, Want: wantGID, Err: ErrSyntax}
+		return MGID{}, mgidForm.malformed(s)
 	}
 	if !g.IsMulticast() {
-		return MGID{}, &ParseError{Type: "MGID", Text: s, Want: "a multicast address, ff00::/8", Err: ErrRange}
+		return MGID{}, mgidForm.outOfRange(s)
 	}
 	return MGID(g), nil
 }

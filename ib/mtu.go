@@ -15,12 +15,11 @@ const (
 	MTU4096
 )
 
-const wantMTU = "256, 512, 1024, 2048 or 4096 bytes, or their codes 1 to 5"
+var mtuForm = numeral{form{"MTU", "256, 512, 1024, 2048 or 4096 bytes, or their codes 1 to 5"}, 1, 4096}
 
 // ParseMTU reads a number of bytes, 256 to 4096, or a code, 1 to 5.
 func ParseMTU(s string) (MTU, error) {
-	n := numeral{"MTU", wantMTU, uint64(MTU256), uint64(MTU4096.Bytes())}
-	v, err := n.parse(s)
+	v, err := mtuForm.parse(s)
 	if err != nil {
 		return 0, err
 	}
@@ -30,7 +29,7 @@ func ParseMTU(s string) (MTU, error) {
 	if m := MTUFromBytes(int(v)); m.IsValid() {
 		return m, nil
 	}
-	return 0, n.fail(s, ErrRange)
+	return 0, mtuForm.outOfRange(s)
 }
 
 // MTUFromBytes gives the code of a size in bytes, zero where it has none.

@@ -40,10 +40,23 @@ func (e *ParseError) Unwrap() error { return e.Err }
 // maxQuoted keeps the error for a line of a damaged file readable.
 const maxQuoted = 64
 
-// numeral describes a type whose text is one unsigned number.
+// form is the textual form of a type, as errors tell it.
+type form struct {
+	name string // ParseError.Type
+	want string // ParseError.Want
+}
+
+func (f form) malformed(s string) error {
+	return &ParseError{Type: f.name, Text: s, Want: f.want, Err: ErrSyntax}
+}
+
+func (f form) outOfRange(s string) error {
+	return &ParseError{Type: f.name, Text: s, Want: f.want, Err: ErrRange}
+}
+
+// numeral is the form of a type whose text is one unsigned number.
 type numeral struct {
-	name     string
-	want     string
+	form
 	min, max uint64
 }
 
@@ -56,20 +69,12 @@ func (n numeral) parse(s string) (uint64, error) {
 	}
 	v, err := strconv.ParseUint(digits, base, 64)
 	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return 0, n.fail(s, ErrRange)
-	case err != nil && isNegative(s):
-		return 0, n.fail(s, ErrRange)
-	case err != nil:
-		return 0, n.fail(s, ErrSyntax)
-	case v < n.min || v > n.max:
-		return 0, n.fail(s, ErrRange)
+	case errors.Is(err, strconv.ErrSyntax) && !isNegative(s):
+		return 0, n.malformed(s)
+	case err != nil || v < n.min || v > n.max:
+		return 0, n.outOfRange(s)
 	}
 	return v, nil
-}
-
-func (n numeral) fail(s string, err error) error {
-	return &ParseError{Type: n.name, Text: s, Want: n.want, Err: err}
 }
 
 // isNegative tells whether s is a negative whole number, which is a number
@@ -141,7 +146,7 @@ func marshalText[T interface {
 	case v == zero:
 		return []byte{}, nil
 	}
-	return nil, fmt.Errorf("ib: %T %v has no text: %w", v, v, ErrRange)
+	return nil, fmt.Errorf("%T %v has no text form: %w", v, v, ErrRange)
 }
 
 // unmarshalText is the inverse of marshalText. The destination is untouched

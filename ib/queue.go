@@ -15,11 +15,11 @@ const (
 	MulticastQPN QPN = 0xFFFFFF // destination of every multicast packet
 )
 
-const wantQPN = "0 to 0xffffff"
+var qpnForm = numeral{form{"QPN", "0 to 0xffffff"}, 0, uint64(MulticastQPN)}
 
 // ParseQPN reads a QPN, decimal or as 0x and hexadecimal digits.
 func ParseQPN(s string) (QPN, error) {
-	v, err := numeral{"QPN", wantQPN, 0, uint64(MulticastQPN)}.parse(s)
+	v, err := qpnForm.parse(s)
 	return QPN(v), err
 }
 
@@ -36,9 +36,11 @@ type SL uint8
 // MaxSL is the highest service level.
 const MaxSL SL = 15
 
+var slForm = numeral{form{"SL", "0 to 15"}, 0, uint64(MaxSL)}
+
 // ParseSL reads a service level, decimal or as 0x and hexadecimal digits.
 func ParseSL(s string) (SL, error) {
-	v, err := numeral{"SL", "0 to 15", 0, uint64(MaxSL)}.parse(s)
+	v, err := slForm.parse(s)
 	return SL(v), err
 }
 
@@ -54,9 +56,11 @@ type VL uint8
 // ManagementVL carries subnet management only, without flow control.
 const ManagementVL VL = 15
 
+var vlForm = numeral{form{"VL", "0 to 15"}, 0, uint64(ManagementVL)}
+
 // ParseVL reads a virtual lane, decimal or as 0x and hexadecimal digits.
 func ParseVL(s string) (VL, error) {
-	v, err := numeral{"VL", "0 to 15", 0, uint64(ManagementVL)}.parse(s)
+	v, err := vlForm.parse(s)
 	return VL(v), err
 }
 

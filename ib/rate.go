@@ -35,6 +35,7 @@ const (
 	Rate600  Rate = 22
 	Rate800  Rate = 23
 	Rate1200 Rate = 24
+	Rate1600 Rate = 25
 )
 
 // rateGbps holds the nominal rate of each code.
@@ -43,31 +44,33 @@ var rateGbps = [...]float64{
 	Rate60: 60, Rate80: 80, Rate120: 120, Rate14: 14, Rate56: 56,
 	Rate112: 112, Rate168: 168, Rate25: 25, Rate100: 100, Rate200: 200,
 	Rate300: 300, Rate28: 28, Rate50: 50, Rate400: 400, Rate600: 600,
-	Rate800: 800, Rate1200: 1200,
+	Rate800: 800, Rate1200: 1200, Rate1600: 1600,
 }
 
-const wantRate = "a rate in Gb/s such as 2.5, 100 or 10G, or a code 2 to 24 (a bare number up to 24 is a code)"
+// lastBareCode is the highest code that ParseRate takes from a bare number:
+// 25 was written as a rate long before it became a code.
+const lastBareCode = Rate1200
+
+var rateForm = form{"rate", "a rate in Gb/s such as 2.5, 100 or 10G, or a code 2 to 24 (a bare number up to 24 is a code)"}
 
 // ParseRate reads a code or a number of gigabits per second. A whole number
 // from 2 to 24 without a unit is a code, as in the partition files of subnet
 // managers: "10" is code 10, 120 Gb/s. Any other number, and any number with a
 // unit ("10G", "10 Gbps", "10 Gb/s"), is a rate.
 func ParseRate(s string) (Rate, error) {
-	fail := &ParseError{Type: "rate", Text: s, Want: wantRate, Err: ErrSyntax}
 	number, hasUnit := cutGbps(s)
 	gbps, ok := parseDecimal(number)
 	if !ok {
-		return 0, fail
+		return 0, rateForm.malformed(s)
 	}
-	if !hasUnit && isDigits(number) && gbps < float64(len(rateGbps)) {
-		if r := Rate(gbps); r.IsValid() {
-			return r, nil
-		}
-	} else if r := RateFromGbps(gbps); r.IsValid() {
-		return r, nil
+	r := RateFromGbps(gbps)
+	if !hasUnit && isDigits(number) && gbps <= float64(lastBareCode) {
+		r = Rate(gbps)
 	}
-	fail.Err = ErrRange
-	return 0, fail
+	if !r.IsValid() {
+		return 0, rateForm.outOfRange(s)
+	}
+	return r, nil
 }
 
 // RateFromGbps gives the code of a nominal rate, zero where it has none.
@@ -88,7 +91,7 @@ func (r Rate) Gbps() float64 {
 	return rateGbps[r]
 }
 
-// IsValid tells whether r is a code: 2 to 24.
+// IsValid tells whether r is a code: 2 to 25.
 func (r Rate) IsValid() bool { return r.Gbps() != 0 }
 
 // Compare orders by rate, not by code: -1, 0 or 1. Codes that are not valid

@@ -36,7 +36,7 @@ var speeds = [...]struct {
 	XDR:   {"XDR", 200, 212.5},
 }
 
-const wantSpeed = "SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR, XDR or the rate of a lane such as 2.5 Gbps"
+var speedForm = form{"link speed", "SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR, XDR or the rate of a lane such as 2.5 Gbps"}
 
 // ParseSpeed reads a speed's name in any case, or the rate of a lane, nominal
 // or of the signal, with or without its unit: "hdr", "2.5 Gbps", "10.0 Gbps",
@@ -47,19 +47,17 @@ func ParseSpeed(s string) (Speed, error) {
 			return v, nil
 		}
 	}
-	fail := &ParseError{Type: "link speed", Text: s, Want: wantSpeed, Err: ErrSyntax}
 	number, _ := cutGbps(s)
 	gbps, ok := parseDecimal(number)
 	if !ok {
-		return 0, fail
+		return 0, speedForm.malformed(s)
 	}
 	for v := SDR; v <= XDR; v++ {
 		if gbps == speeds[v].lane || gbps == speeds[v].signal {
 			return v, nil
 		}
 	}
-	fail.Err = ErrRange
-	return 0, fail
+	return 0, speedForm.outOfRange(s)
 }
 
 // LaneGbps gives the nominal rate of one lane in gigabits per second, which is

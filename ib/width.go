@@ -1,9 +1,6 @@
 package ib
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // Width is the number of lanes that a link runs on. Widths compare as their
 // lanes do. Zero means unknown.
@@ -27,6 +24,8 @@ var widths = [...]struct {
 	Width1x: {1, 1}, Width2x: {2, 16}, Width4x: {4, 2}, Width8x: {8, 4}, Width12x: {12, 8},
 }
 
+var widthForm = form{"link width", "1x, 2x, 4x, 8x or 12x"}
+
 // ParseWidth reads the number of lanes, with or without an x after it: "4x",
 // "4X" or "4".
 func ParseWidth(s string) (Width, error) {
@@ -39,11 +38,10 @@ func ParseWidth(s string) (Width, error) {
 			return w, nil
 		}
 	}
-	err := ErrSyntax
 	if isDigits(lanes) {
-		err = ErrRange
+		return 0, widthForm.outOfRange(s)
 	}
-	return 0, &ParseError{Type: "link width", Text: s, Want: "1x, 2x, 4x, 8x or 12x", Err: err}
+	return 0, widthForm.malformed(s)
 }
 
 // WidthFromCode gives the width whose bit in PortInfo is code, and zero for a
@@ -96,83 +94,3 @@ func (w Width) MarshalText() ([]byte, error) { return marshalText(w) }
 
 // UnmarshalText reads what ParseWidth reads.
 func (w *Width) UnmarshalText(text []byte) error { return unmarshalText(w, text, ParseWidth) }
-
-// LinkRate is what a link runs at. Either half may be unknown. Two LinkRates
-// with the same Gbps may differ.
-type LinkRate struct {
-	Width
-	Speed
-}
-
-const wantLinkRate = "a width and a speed such as 4xHDR"
-
-// ParseLinkRate reads a width as "4x" and then a speed in any form of
-// ParseSpeed: "4xHDR", "4x 2.5 Gbps". A "?" instead of one of them leaves it
-// unknown.
-func ParseLinkRate(s string) (LinkRate, error) {
-	width, speed, ok := cutWidth(s)
-	if !ok {
-		return LinkRate{}, &ParseError{Type: "link rate", Text: s, Want: wantLinkRate, Err: ErrSyntax}
-	}
-	var r LinkRate
-	werr := unlessUnknown(&r.Width, width, ParseWidth)
-	serr := unlessUnknown(&r.Speed, speed, ParseSpeed)
-	for _, err := range [...]error{werr, serr} {
-		if err != nil {
-			return LinkRate{}, err
-		}
-	}
-	if r == (LinkRate{}) {
-		return LinkRate{}, &ParseError{Type: "link rate", Text: s, Want: wantLinkRate, Err: ErrRange}
-	}
-	return r, nil
-}
-
-// cutWidth splits behind the first x, or behind the mark of an unknown width.
-func cutWidth(s string) (width, speed string, ok bool) {
-	if rest, ok := strings.CutPrefix(s, unknownMark); ok {
-		return unknownMark, rest, true
-	}
-	at := strings.IndexAny(s, "xX")
-	if at < 0 {
-		return "", "", false
-	}
-	return s[:at+1], strings.TrimPrefix(s[at+1:], " "), true
-}
-
-func unlessUnknown[T any](dst *T, s string, parse func(string) (T, error)) error {
-	if s == unknownMark {
-		return nil
-	}
-	v, err := parse(s)
-	*dst = v
-	return err
-}
-
-// Gbps gives the nominal rate of all lanes together in gigabits per second, 0
-// where a half is unknown.
-func (r LinkRate) Gbps() float64 { return float64(r.Lanes()) * r.LaneGbps() }
-
-// Rate gives the code that path and group records use, zero where a half is
-// unknown or no code exists.
-func (r LinkRate) Rate() Rate { return RateFromGbps(r.Gbps()) }
-
-// IsValid tells whether both halves are known.
-func (r LinkRate) IsValid() bool { return r.Width.IsValid() && r.Speed.IsValid() }
-
-// String gives "4xHDR", with "?" for a half that is unknown.
-func (r LinkRate) String() string { return r.Width.String() + r.Speed.String() }
-
-// MarshalText gives the form of String.
-func (r LinkRate) MarshalText() ([]byte, error) {
-	if r == (LinkRate{}) {
-		return []byte{}, nil
-	}
-	if back, err := ParseLinkRate(r.String()); err != nil || back != r {
-		return nil, &ParseError{Type: "link rate", Text: r.String(), Want: wantLinkRate, Err: ErrRange}
-	}
-	return []byte(r.String()), nil
-}
-
-// UnmarshalText reads what ParseLinkRate reads.
-func (r *LinkRate) UnmarshalText(text []byte) error { return unmarshalText(r, text, ParseLinkRate) }
