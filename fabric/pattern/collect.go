@@ -1,0 +1,48 @@
+package pattern
+
+import (
+	"strconv"
+
+	"heddle/fabric"
+)
+
+// collector makes groups of ranks. It allocates all members at once and tells
+// repeated ones by stamps: the number of the last group that had the end.
+type collector struct {
+	ranks  *ranks
+	stamp  []int32
+	slab   []fabric.End
+	start  int
+	groups []fabric.Group
+}
+
+// newCollector has room for that many groups, and ranks in all of them.
+func newCollector(r *ranks, groups, members int) *collector {
+	return &collector{
+		ranks:  r,
+		stamp:  make([]int32, len(r.ends)),
+		slab:   make([]fabric.End, 0, members),
+		groups: make([]fabric.Group, 0, groups),
+	}
+}
+
+// add puts a rank's end into the group at hand.
+func (c *collector) add(rank int) { c.addEnd(c.ranks.at[rank]) }
+
+func (c *collector) addEnd(i int32) {
+	now := int32(len(c.groups) + 1)
+	if c.stamp[i] != now {
+		c.stamp[i] = now
+		c.slab = append(c.slab, c.ranks.ends[i])
+	}
+}
+
+// finish ends the group at hand; its name is prefix and number.
+func (c *collector) finish(prefix string, number int) {
+	end := len(c.slab)
+	c.groups = append(c.groups, fabric.Group{
+		Name:    prefix + strconv.Itoa(number),
+		Members: c.slab[c.start:end:end],
+	})
+	c.start = end
+}
