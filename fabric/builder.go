@@ -10,19 +10,21 @@ import (
 // The zero Builder is ready; it must not be used by two goroutines at once.
 type Builder struct {
 	nodes  []Node
-	placed []Place
+	placed []spot
 	ports  [][]PortInfo // by node; as long as the highest port told of
 	byGUID map[ib.GUID]NodeID
 	byID   map[string]NodeID
 	cables []cable
-	faults []Fault
+	files  fileNames
+	faults faultList
 }
 
-// cable is one end's word about its cable.
+// cable is one end's word about its cable. There are millions in a large
+// file, so it is small.
 type cable struct {
 	from, to End
+	at       spot
 	rate     ib.LinkRate
-	at       Place
 	both     bool // the statement speaks for both ends
 }
 
@@ -37,14 +39,14 @@ func (b *Builder) AddNode(n Node, at Place) NodeID {
 	}
 	if old, ok := b.known(n); ok {
 		b.Report(Fault{
-			Kind: FaultDuplicateNode, Severity: Warning, At: at, Other: b.placed[old],
+			Kind: FaultDuplicateNode, Severity: Warning, At: at, Other: b.placeOf(old),
 			Text: fmt.Sprintf("%s is described twice, the first is used", n.Label()),
 		})
 		return old
 	}
 	id := NodeID(len(b.nodes))
 	b.nodes = append(b.nodes, n)
-	b.placed = append(b.placed, at)
+	b.placed = append(b.placed, b.files.spot(at))
 	b.ports = append(b.ports, nil)
 	b.byID[n.ID] = id
 	if n.GUID.IsValid() {
@@ -56,7 +58,15 @@ func (b *Builder) AddNode(n Node, at Place) NodeID {
 // DefaultID is the ID that ibnetdiscover would give to a node: a letter for
 // its kind and its GUID.
 func DefaultID(k Kind, g ib.GUID) string {
-	letter := map[Kind]string{Switch: "S", Adapter: "H", Router: "R"}[k]
+	letter := "?"
+	switch k {
+	case Switch:
+		letter = "S"
+	case Adapter:
+		letter = "H"
+	case Router:
+		letter = "R"
+	}
 	return fmt.Sprintf("%s-%016x", letter, uint64(g))
 }
 
@@ -115,29 +125,33 @@ func (b *Builder) inRange(e End, at Place) bool {
 		return true
 	}
 	b.Report(Fault{
-		Kind: FaultPortRange, Severity: Warning, At: at, Other: b.placed[e.Node],
+		Kind: FaultPortRange, Severity: Warning, At: at, Other: b.placeOf(e.Node),
 		Text: fmt.Sprintf("%s has ports 0 to %d, not %d", n.Label(), n.NumPorts, e.Port),
 	})
 	return false
 }
 
+// placeOf is where a node was stated.
+func (b *Builder) placeOf(id NodeID) Place { return b.files.place(b.placed[id]) }
+
 // Connect states what the end from says: that its cable leads to the end to.
 // Build expects the same from the other side.
 func (b *Builder) Connect(from, to End, rate ib.LinkRate, at Place) {
-	b.cables = append(b.cables, cable{from: from, to: to, rate: rate, at: at})
+	b.cables = append(b.cables, cable{from: from, to: to, rate: rate, at: b.files.spot(at)})
 }
 
 // Cable states a cable for both of its ends at once.
 func (b *Builder) Cable(x, y End, rate ib.LinkRate, at Place) {
-	b.cables = append(b.cables, cable{from: x, to: y, rate: rate, at: at, both: true})
+	b.cables = append(b.cables, cable{from: x, to: y, rate: rate, at: b.files.spot(at), both: true})
 }
 
-// Report adds a fault that the caller found.
-func (b *Builder) Report(f Fault) { b.faults = append(b.faults, f) }
+// Report adds a fault that the caller found. Beyond MaxFaults of a kind, faults
+// are counted only.
+func (b *Builder) Report(f Fault) { b.faults.add(f) }
 
 // Build makes the fabric of all that was stated, and the faults in the order
 // in which they were found: those of single statements first, then those of
-// the whole. The fabric is usable for what the faults leave of it; whether it
+// the whole, then how many more there are of the kinds that are too many. The fabric is usable for what the faults leave of it; whether it
 // can be routed is told by Errors. The Builder must not be used afterwards.
 func (b *Builder) Build() (*Fabric, []Fault) {
 	f := &Fabric{nodes: b.nodes, byGUID: b.byGUID, byID: b.byID}
@@ -145,7 +159,7 @@ func (b *Builder) Build() (*Fabric, []Fault) {
 	b.layLinks(f)
 	f.index()
 	b.checkWhole(f)
-	return f, b.faults
+	return f, b.faults.all()
 }
 
 func (b *Builder) layPorts(f *Fabric) {
@@ -161,8 +175,10 @@ func (b *Builder) layPorts(f *Fabric) {
 		f.ports[i].Link = NoLink
 	}
 	for i, ports := range b.ports {
-		for p, info := range ports {
-			f.ports[int(f.first[i])+p].PortInfo = info
+		have := f.ports[f.first[i]:f.first[i+1]]
+		for p, info := range ports[:min(len(ports), len(have))] {
+			have[p].PortInfo = info
 		}
+		b.ports[i] = nil
 	}
 }

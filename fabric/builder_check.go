@@ -20,7 +20,7 @@ func (b *Builder) checkWhole(f *Fabric) {
 	}
 	for _, id := range f.unlinked() {
 		b.Report(Fault{
-			Kind: FaultNoLink, Severity: Warning, At: b.placed[id],
+			Kind: FaultNoLink, Severity: Warning, At: b.placeOf(id),
 			Text: f.nodes[id].Label() + " has no link",
 		})
 	}
@@ -32,7 +32,7 @@ func (b *Builder) checkSizes(f *Fabric) {
 	for i := range f.nodes {
 		if n := &f.nodes[i]; n.NumPorts > MaxPorts {
 			b.Report(Fault{
-				Kind: FaultLimit, Severity: Warning, At: b.placed[i],
+				Kind: FaultLimit, Severity: Warning, At: b.placeOf(NodeID(i)),
 				Text: fmt.Sprintf("%s has %d ports, but port numbers end at %d: it can be routed, not programmed",
 					n.Label(), n.NumPorts, MaxPorts),
 			})
@@ -40,16 +40,16 @@ func (b *Builder) checkSizes(f *Fabric) {
 	}
 }
 
-// checkIslands names each component beside the largest; one that is a lone
-// node was named before.
+// checkIslands names each component beside the largest; a node without a link
+// was named before.
 func (b *Builder) checkIslands(f *Fabric) {
 	parts := f.Components()
 	for i, part := range parts {
-		if i == 0 || len(part) == 1 {
+		if i == 0 || !f.linked(part[0]) {
 			continue
 		}
 		b.Report(Fault{
-			Kind: FaultIsland, Severity: Error, At: b.placed[part[0]],
+			Kind: FaultIsland, Severity: Error, At: b.placeOf(part[0]),
 			Text: fmt.Sprintf("%d nodes are cut off from the other %d: %s",
 				len(part), len(f.nodes)-len(part), f.nameSome(part, 8)),
 		})
@@ -86,12 +86,16 @@ func (b *Builder) checkLIDs(f *Fabric) {
 		}
 	}
 	slices.SortStableFunc(owners, func(x, y lidOwner) int { return x.first - y.first })
-	for i := 1; i < len(owners); i++ {
-		if x, y := owners[i-1], owners[i]; y.first <= x.last {
+	var x lidOwner // of those before, the one that reaches farthest
+	for _, y := range owners {
+		if y.first <= x.last {
 			b.Report(Fault{
-				Kind: FaultDuplicateLID, Severity: Warning, At: b.placed[y.end.Node], Other: b.placed[x.end.Node],
+				Kind: FaultDuplicateLID, Severity: Warning, At: b.placeOf(y.end.Node), Other: b.placeOf(x.end.Node),
 				Text: fmt.Sprintf("%s and %s both own LID %v", b.endLabel(x.end), b.endLabel(y.end), ib.LID(y.first)),
 			})
+		}
+		if y.last > x.last {
+			x = y
 		}
 	}
 }

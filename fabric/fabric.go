@@ -207,14 +207,17 @@ func (f *Fabric) component(start NodeID, seen []bool) []NodeID {
 func (f *Fabric) unlinked() []NodeID {
 	var ids []NodeID
 	for i := range f.nodes {
-		next := false
-		for range f.Ports(NodeID(i)) {
-			next = true
-			break
-		}
-		if !next {
+		if !f.linked(NodeID(i)) {
 			ids = append(ids, NodeID(i))
 		}
 	}
 	return ids
+}
+
+// linked tells whether a node has a live link, be it one to itself.
+func (f *Fabric) linked(id NodeID) bool {
+	for range f.Ports(id) {
+		return true
+	}
+	return false
 }

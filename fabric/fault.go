@@ -97,6 +97,55 @@ func (f Fault) String() string {
 	return b.String()
 }
 
+// MaxFaults is how many faults of one kind a Builder lists; of those beyond it
+// tells the number, in one fault of kind limit.
+const MaxFaults = 1000
+
+// faultList gathers faults, at most MaxFaults of a kind.
+type faultList struct {
+	list  []Fault
+	kinds map[FaultKind]*faultCount
+	order []FaultKind
+}
+
+// faultCount tells of the faults of one kind.
+type faultCount struct {
+	listed, more int
+	worst        Severity // of those not listed
+}
+
+func (l *faultList) add(f Fault) {
+	if l.kinds == nil {
+		l.kinds = map[FaultKind]*faultCount{}
+	}
+	n := l.kinds[f.Kind]
+	if n == nil {
+		n = &faultCount{}
+		l.kinds[f.Kind] = n
+		l.order = append(l.order, f.Kind)
+	}
+	if n.listed < MaxFaults {
+		n.listed++
+		l.list = append(l.list, f)
+		return
+	}
+	n.more++
+	n.worst = max(n.worst, f.Severity)
+}
+
+// all is the list, and for each kind with more faults one that says so.
+func (l *faultList) all() []Fault {
+	for _, kind := range l.order {
+		if n := l.kinds[kind]; n.more > 0 {
+			l.list = append(l.list, Fault{
+				Kind: FaultLimit, Severity: n.worst,
+				Text: fmt.Sprintf("and %d more faults of kind %s", n.more, kind),
+			})
+		}
+	}
+	return l.list
+}
+
 // Errors returns the faults that routing cannot live with.
 func Errors(faults []Fault) []Fault {
 	var out []Fault
