@@ -37,6 +37,9 @@ func (c *collector) addEnd(i int32) {
 	}
 }
 
+// size is the number of members of the group at hand.
+func (c *collector) size() int { return len(c.slab) - c.start }
+
 // finish ends the group at hand; its name is prefix and number.
 func (c *collector) finish(prefix string, number int) {
 	end := len(c.slab)

@@ -16,9 +16,10 @@
 //	skip=aggregation without the aggregation nodes inside of switches
 //
 // The shuffle moves single ranks, not end ports with all of their ranks: with
-// procs=4 the four processes of an end port come from anywhere. Of the two
-// readings of "oblivious" this one agrees with the lower bounds that the target
-// table was published with.
+// procs=4 the four processes of an end port come from anywhere. It and the random
+// groups use the generator of math/rand that [math/rand.NewSource] seeds: with it
+// and this reading, minihop-new and fulb give the figures of the published
+// target table to the digit.
 //
 // Processes of one group on the same end port make one member, at the place of
 // the first. A pattern that needs more processes than there is room for is an

@@ -28,10 +28,22 @@ type grid struct {
 func parseGrid(a *spec.Args) shape {
 	g := grid{dims: a.Sizes("", maxDims, 1, maxRanks), placement: parsePlacement(a, 1)}
 	g.procs = parseProcs(a)
-	if n := g.count(); spec.Product(n, len(g.dims)) > maxMembers {
-		a.Failf("", "%d ranks in %d dimensions are too many: %d members are the limit", n, len(g.dims), maxMembers)
+	if _, members := g.totals(); members > maxMembers {
+		a.Failf("", "the groups would have %d members, %d are the limit", members, maxMembers)
 	}
 	return g
+}
+
+// totals is the number of groups, and of ranks in all of them.
+func (g grid) totals() (groups, members int) {
+	n, rows := g.count(), 0
+	for _, size := range g.dims {
+		if size > 1 {
+			groups += n / size
+			rows++
+		}
+	}
+	return groups, spec.Product(n, rows)
 }
 
 // count is the number of processes.
@@ -47,13 +59,7 @@ func (g grid) generate(f *fabric.Fabric) ([]fabric.Group, error) {
 		return nil, fmt.Errorf("the grid has %d processes, the fabric room for %d (%d on each end port)",
 			n, len(r.at), g.procs)
 	}
-	groups, members := 0, 0
-	for _, size := range g.dims {
-		if size > 1 {
-			groups += n / size
-			members += n
-		}
-	}
+	groups, members := g.totals()
 	c := newCollector(r, groups, members)
 	stride := 1
 	for d, size := range g.dims {

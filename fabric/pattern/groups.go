@@ -114,8 +114,7 @@ func ReadPlacement(in io.Reader, name string, f *fabric.Fabric) ([]fabric.End, e
 //	[NAME: | name=NAME] MEMBER MEMBER ... [# comment]
 //
 // Members are separated by blanks or commas. A member is a node's id, its name,
-// a port's GUID, a node's GUID, or one of these (but no port's GUID) with :PORT
-// behind it. A node without a port means port 0 of a switch, and the first
+// a port's GUID, a node's GUID, or one of these with :PORT behind it. A node without a port means port 0 of a switch, and the first
 // port of an adapter that has a cable to a switch. What holds blanks, commas,
 // # or a quote is put in double quotes, in which a backslash stands before
 // a quote or a backslash. A member that repeats counts once.

@@ -3,7 +3,7 @@ package pattern
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
+	"math/rand"
 	"os"
 	"slices"
 
@@ -75,11 +75,15 @@ func (p placement) place(f *fabric.Fabric) (*ranks, error) {
 	}
 	r := newRanks(list, p.procs)
 	if p.order == oblivious {
-		rng := rand.New(rand.NewPCG(p.seed, 0))
-		rng.Shuffle(len(r.at), func(i, j int) { r.at[i], r.at[j] = r.at[j], r.at[i] })
+		p.random().Shuffle(len(r.at), func(i, j int) { r.at[i], r.at[j] = r.at[j], r.at[i] })
 	}
 	return r, nil
 }
+
+// random is the source of all chance in patterns: the old generator of
+// math/rand, whose numbers for a seed never change, since the target table was
+// made with it.
+func (p placement) random() *rand.Rand { return rand.New(rand.NewSource(int64(p.seed))) }
 
 // newRanks numbers the distinct ends of a list.
 func newRanks(list []fabric.End, procs int) *ranks {

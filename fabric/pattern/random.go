@@ -2,7 +2,6 @@ package pattern
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"heddle/fabric"
 	"heddle/fabric/internal/spec"
@@ -41,17 +40,11 @@ func (r random) generate(f *fabric.Fabric) ([]fabric.Group, error) {
 	if r.members > n {
 		return nil, fmt.Errorf("a group has %d members, the fabric %d end ports", r.members, n)
 	}
-	order := make([]int32, n)
-	for i := range order {
-		order[i] = int32(i)
-	}
-	rng := rand.New(rand.NewPCG(r.seed, 1))
+	rng := r.random()
 	c := newCollector(placed, r.count, r.count*r.members)
 	for g := range r.count {
-		for i := range r.members { // the first steps of a shuffle
-			j := i + rng.IntN(n-i)
-			order[i], order[j] = order[j], order[i]
-			c.addEnd(order[i])
+		for c.size() < r.members { // what was drawn before is drawn again
+			c.addEnd(int32(rng.Intn(n)))
 		}
 		c.finish("random-", g)
 	}
