@@ -1,0 +1,58 @@
+# make help lists the targets.
+GO    ?= go
+TOOL  := $(GO) tool -modfile=tools.mod
+FUZZ  ?= 3s
+SOAK  ?= 10m
+
+# program:package for each peer that the tests run, and a C compiler, which
+# the race detector needs.
+PEERS := ibsim:ibsim-utils opensm:opensm ibnetdiscover:infiniband-diags \
+	python3:python3 cc:gcc cc:libc6-dev
+
+.PHONY: help build demo test peers lint bench soak clean
+.PHONY: test-static test-go test-fuzz test-bench test-cross
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## bin/heddle
+	$(GO) build -o bin/heddle ./cmd/heddle
+
+demo: build ## what heddle does, on a generated fabric
+	bin/heddle demo
+
+test: peers test-static test-go test-fuzz test-bench test-cross ## everything that CI tests
+
+test-static:
+	$(GO) mod tidy -diff
+	$(GO) vet ./...
+
+test-go:
+	$(GO) test -race -shuffle=on -timeout 20m ./...
+
+test-fuzz:
+	scripts/fuzz $(FUZZ)
+
+test-bench:
+	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 20m ./...
+
+test-cross:
+	CGO_ENABLED=0 GOOS=darwin $(GO) build ./...
+	CGO_ENABLED=0 GOOS=windows $(GO) build ./...
+
+peers: ## install the programs that the tests compare with, where missing
+	@scripts/peers $(PEERS)
+
+lint: ## formatting, linters, outdated idioms
+	@files=$$($(TOOL) gofumpt -l .) && if [ -n "$$files" ]; then echo "gofumpt would change:"; echo "$$files"; exit 1; fi
+	$(TOOL) golangci-lint run
+	$(GO) fix -diff ./...
+
+bench: build ## the table of docs/benchmarks: routing engines against each other
+	bin/heddle bench routing
+
+soak: ## fuzz each target for SOAK (10m)
+	scripts/fuzz $(SOAK)
+
+clean: ## remove what make built
+	rm -rf bin out

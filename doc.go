@@ -1,0 +1,26 @@
+// Package heddle is the root of an InfiniBand and RDMA stack. It holds no
+// code, only this overview; the program is cmd/heddle.
+//
+// A heddle is the part of a loom that guides each thread of the warp to its
+// place. heddle guides messages through an RDMA fabric: it reads or generates
+// a fabric, lays the multicast trees of thousands of groups over its links,
+// and shows how evenly each routing engine loads them.
+//
+// # The rooms
+//
+//   - ib is the vocabulary: LID, GUID, GID, MTU and the other value types.
+//   - fabric is the graph of nodes, ports and links; fabric/format reads and
+//     writes it, fabric/topology generates it, and fabric/pattern places the
+//     processes of a program and their groups on it.
+//   - route is what routing is: hop tables, trees, forwarding tables, load,
+//     measures and checks. The engines are route/unicast and
+//     route/multicast; route/format reads and writes their tables in the text
+//     forms of the infiniband-diags.
+//   - cli is the command line.
+//
+// # The way of one group
+//
+//	format.Read -> *fabric.Fabric -> route.NewHops -> engine.Route(group) -> route.Tree -> route.MFT
+//
+// Which package may import which is a table in arch_test.go, and a test.
+package heddle
