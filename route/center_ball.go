@@ -1,0 +1,106 @@
+package route
+
+import "encoding/binary"
+
+// maxBallRadius bounds the diameter up to which balls pay: beyond, they are
+// many and large.
+const maxBallRadius = 8
+
+// ballFinder finds centers as the intersection of balls: the ball of a leaf and
+// a radius is the set of switches within that many hops of it. Balls are made
+// when first needed and kept.
+type ballFinder struct {
+	h     *Hops
+	set   []uint64
+	balls [maxBallRadius + 1][][]uint64 // by radius and leaf
+	wide  []byte                        // by leaf: the greatest distance, 0 until known
+}
+
+func newBallFinder(h *Hops) *ballFinder {
+	n := len(h.to)
+	f := &ballFinder{h: h, set: make([]uint64, setWords(n)), wide: make([]byte, n)}
+	for r := range f.balls {
+		f.balls[r] = make([][]uint64, n)
+	}
+	return f
+}
+
+func (f *ballFinder) Find(leaves []int32) Centers {
+	for r := f.least(leaves); r <= f.h.max; r++ {
+		if f.intersect(leaves, r) {
+			return Centers{r, f.set}
+		}
+	}
+	clear(f.set)
+	return Centers{Far, f.set}
+}
+
+// least bounds the radius from below by half of the greatest distance between
+// the first leaf and another. In an ordered graph distances say nothing of it.
+func (f *ballFinder) least(leaves []int32) byte {
+	if &f.h.to[0] != &f.h.from[0] {
+		return 0
+	}
+	return (farthest(f.h.from[leaves[0]], leaves) + 1) / 2
+}
+
+// intersect makes set the switches within r of all leaves and tells whether
+// there are any.
+func (f *ballFinder) intersect(leaves []int32, r byte) bool {
+	whole := true
+	for _, leaf := range leaves {
+		if w := f.wide[leaf]; w != 0 && w <= r {
+			continue
+		}
+		ball := f.ball(leaf, r)
+		if whole {
+			copy(f.set, ball)
+			whole = false
+			continue
+		}
+		any := uint64(0)
+		for i, w := range ball {
+			f.set[i] &= w
+			any |= f.set[i]
+		}
+		if any == 0 {
+			return false
+		}
+	}
+	if whole {
+		copy(f.set, f.ball(leaves[0], r))
+	}
+	return true
+}
+
+func (f *ballFinder) ball(leaf int32, r byte) []uint64 {
+	if b := f.balls[r][leaf]; b != nil {
+		return b
+	}
+	if f.wide[leaf] == 0 {
+		f.wide[leaf] = max(1, farthestOf(f.h.from[leaf]))
+	}
+	b := make([]uint64, len(f.set))
+	row := padded(f.h.from[leaf])
+	for at := 0; at < len(row); at += 8 {
+		b[at>>6] |= lanesWithin(binary.LittleEndian.Uint64(row[at:]), r) << (at & 63)
+	}
+	f.balls[r][leaf] = b
+	return b
+}
+
+// farthestOf is the greatest count of a row, Far included: a leaf from which
+// not all can be reached has no ball that is the whole.
+func farthestOf(row []byte) byte {
+	d := byte(0)
+	for _, x := range row {
+		d = max(d, x)
+	}
+	return d
+}
+
+// lanesWithin has a bit for each lane that is at most r; r is below lane7.
+func lanesWithin(w uint64, r byte) uint64 {
+	over := (w&^tops + uint64(lane7-r)*ones) | w
+	return gather(^over & tops)
+}
