@@ -54,27 +54,53 @@ func (f form) outOfRange(s string) error {
 	return &ParseError{Type: f.name, Text: s, Want: f.want, Err: ErrRange}
 }
 
-// numeral is the form of a type whose text is one unsigned number.
+// numeral is the form of a type whose text is one unsigned number. The bounds
+// fit into 32 bits.
 type numeral struct {
 	form
 	min, max uint64
 }
 
 // parse reads decimal digits, or hexadecimal digits after 0x. It knows no
-// octal: files pad decimal LIDs with zeros.
+// octal: files pad decimal LIDs with zeros. All digits are looked at, since a
+// long number with a bad one is malformed and not out of range, which is what
+// strconv calls it.
 func (n numeral) parse(s string) (uint64, error) {
-	digits, base := s, 10
+	digits, base := s, uint64(10)
 	if rest, ok := cutHexPrefix(s); ok {
 		digits, base = rest, 16
 	}
-	v, err := strconv.ParseUint(digits, base, 64)
+	if isNegative(s) {
+		return 0, n.outOfRange(s)
+	}
+	var v uint64
+	for i := range len(digits) {
+		d := digit(digits[i])
+		if d >= base {
+			return 0, n.malformed(s)
+		}
+		v = min(v*base+d, n.max+1) // stays above n.max once it is
+	}
 	switch {
-	case errors.Is(err, strconv.ErrSyntax) && !isNegative(s):
+	case digits == "":
 		return 0, n.malformed(s)
-	case err != nil || v < n.min || v > n.max:
+	case v < n.min || v > n.max:
 		return 0, n.outOfRange(s)
 	}
 	return v, nil
+}
+
+// digit gives the value of a hexadecimal digit, and 16 for any other byte.
+func digit(c byte) uint64 {
+	switch {
+	case '0' <= c && c <= '9':
+		return uint64(c - '0')
+	case 'a' <= c && c <= 'f':
+		return uint64(c-'a') + 10
+	case 'A' <= c && c <= 'F':
+		return uint64(c-'A') + 10
+	}
+	return 16
 }
 
 // isNegative tells whether s is a negative whole number, which is a number
