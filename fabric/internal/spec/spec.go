@@ -45,7 +45,7 @@ func Name(text string) string {
 func Read(text string) *Args {
 	name, rest, more := strings.Cut(text, ":")
 	a := &Args{text: text, name: name}
-	for i := 0; more; i++ {
+	for i := 0; more && a.err == nil; i++ {
 		var element string
 		element, rest, more = cutElement(rest)
 		a.add(element, i == 0)
@@ -67,6 +67,9 @@ func cutElement(s string) (element, rest string, more bool) {
 	return s, "", false
 }
 
+// maxElements is more than anything asks for.
+const maxElements = 64
+
 func (a *Args) add(element string, first bool) {
 	key, value, keyed := strings.Cut(element, "=")
 	if !keyed || strings.HasPrefix(element, `"`) {
@@ -77,6 +80,8 @@ func (a *Args) add(element string, first bool) {
 		a.failf("an element is empty: want KEY=VALUE")
 	case key == "" && !first:
 		a.failf("%q has no key: want KEY=VALUE", clip(element))
+	case len(a.args) == maxElements:
+		a.failf("more than %d elements", maxElements)
 	case a.find(key) != nil:
 		a.failf("%s is given twice", clip(key))
 	default:
