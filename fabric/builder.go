@@ -97,6 +97,15 @@ func (b *Builder) LookupGUID(g ib.GUID) (NodeID, bool) {
 // next AddNode, and what it points at may be changed until Build.
 func (b *Builder) Node(id NodeID) *Node { return &b.nodes[id] }
 
+// Port returns what was stated about a port so far; nothing for a port that was
+// not told of.
+func (b *Builder) Port(e End) PortInfo {
+	if ports := b.ports[e.Node]; int(e.Port) < len(ports) {
+		return ports[e.Port]
+	}
+	return PortInfo{}
+}
+
 // SetPort states facts of a port; zero fields leave what was known.
 func (b *Builder) SetPort(e End, p PortInfo, at Place) {
 	if !b.inRange(e, at) {

@@ -49,3 +49,25 @@ func (c *collector) finish(prefix string, number int) {
 	})
 	c.start = end
 }
+
+// portTable holds a number for each port of a fabric, at first 0.
+type portTable struct {
+	first   []int32 // by node: where its port 0 is
+	numbers []int32
+}
+
+func newPortTable(f *fabric.Fabric) *portTable {
+	t := &portTable{first: make([]int32, f.NumNodes())}
+	total := int32(0)
+	for i := range t.first {
+		t.first[i] = total
+		total += int32(f.Node(fabric.NodeID(i)).NumPorts) + 1
+	}
+	t.numbers = make([]int32, total)
+	return t
+}
+
+// of is the number of a port.
+func (t *portTable) of(e fabric.End) *int32 {
+	return &t.numbers[t.first[e.Node]+int32(e.Port)]
+}

@@ -123,8 +123,11 @@ func ReadPlacement(in io.Reader, name string, f *fabric.Fabric) ([]fabric.End, e
 // the file is for messages; the error of a bad file is a *FileError with all
 // faults.
 func ReadGroups(in io.Reader, name string, f *fabric.Fabric) ([]fabric.Group, error) {
-	r := &groupReader{reader: reader{resolver: resolver{f: f}, at: fabric.Place{File: name}}}
-	r.prepare()
+	r := &groupReader{
+		reader: reader{resolver: resolver{f: f}, at: fabric.Place{File: name}},
+		lines:  newPortTable(f),
+		starts: []int{0},
+	}
 	err := eachLine(in, func(number int, line string) {
 		r.at.Line = number
 		r.group(line)
@@ -141,22 +144,10 @@ func ReadGroups(in io.Reader, name string, f *fabric.Fabric) ([]fabric.Group, er
 // groupReader collects the members of all groups in one array.
 type groupReader struct {
 	reader
-	first  []int32 // by node: the slot of its port 0 in stamp
-	stamp  []int32 // by port: the last line that named it
+	lines  *portTable // the last line that named a port
 	slab   []fabric.End
 	starts []int // by group: its first member in slab; one more at the end
 	groups []fabric.Group
-}
-
-func (r *groupReader) prepare() {
-	total := int32(0)
-	r.first = make([]int32, r.f.NumNodes())
-	for i := range r.first {
-		r.first[i] = total
-		total += int32(r.f.Node(fabric.NodeID(i)).NumPorts) + 1
-	}
-	r.stamp = make([]int32, total)
-	r.starts = []int{0}
 }
 
 func (r *groupReader) group(line string) {
@@ -164,9 +155,8 @@ func (r *groupReader) group(line string) {
 	faults, empty := len(r.fault.Faults)+r.fault.More, true
 	r.members(line, func(e fabric.End) {
 		empty = false
-		slot := &r.stamp[r.first[e.Node]+int32(e.Port)]
-		if *slot != int32(r.at.Line) {
-			*slot = int32(r.at.Line)
+		if last := r.lines.of(e); *last != int32(r.at.Line) {
+			*last = int32(r.at.Line)
 			r.slab = append(r.slab, e)
 		}
 	})

@@ -51,11 +51,12 @@ func oddFabric(t testing.TB) *fabric.Fabric {
 func byID(f *fabric.Fabric, groups []fabric.Group) []string {
 	var lines []string
 	for _, g := range groups {
-		line := g.Name + ":"
+		var line strings.Builder
+		line.WriteString(g.Name + ":")
 		for _, e := range g.Members {
-			line += fmt.Sprintf(" %s:%d", f.Node(e.Node).ID, e.Port)
+			line.WriteString(fmt.Sprintf(" %s:%d", f.Node(e.Node).ID, e.Port))
 		}
-		lines = append(lines, line)
+		lines = append(lines, line.String())
 	}
 	return lines
 }

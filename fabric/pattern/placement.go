@@ -3,7 +3,7 @@ package pattern
 import (
 	"cmp"
 	"fmt"
-	"math/rand" //nolint:depguard // the published table was made with its generator
+	"math/rand"
 	"os"
 	"slices"
 
@@ -73,7 +73,7 @@ func (p placement) place(f *fabric.Fabric) (*ranks, error) {
 		return nil, fmt.Errorf("%d processes on each of %d end ports are too many: %d ranks are the limit",
 			p.procs, len(list), maxRanks)
 	}
-	r := newRanks(list, p.procs)
+	r := newRanks(f, list, p.procs)
 	if p.order == oblivious {
 		p.random().Shuffle(len(r.at), func(i, j int) { r.at[i], r.at[j] = r.at[j], r.at[i] })
 	}
@@ -86,18 +86,17 @@ func (p placement) place(f *fabric.Fabric) (*ranks, error) {
 func (p placement) random() *rand.Rand { return rand.New(rand.NewSource(int64(p.seed))) }
 
 // newRanks numbers the distinct ends of a list.
-func newRanks(list []fabric.End, procs int) *ranks {
+func newRanks(f *fabric.Fabric, list []fabric.End, procs int) *ranks {
 	r := &ranks{at: make([]int32, 0, len(list)*procs)}
-	index := make(map[fabric.End]int32, len(list))
+	numbers := newPortTable(f)
 	for _, e := range list {
-		i, ok := index[e]
-		if !ok {
-			i = int32(len(r.ends))
-			index[e] = i
+		number := numbers.of(e)
+		if *number == 0 {
 			r.ends = append(r.ends, e)
+			*number = int32(len(r.ends))
 		}
 		for range procs {
-			r.at = append(r.at, i)
+			r.at = append(r.at, *number-1)
 		}
 	}
 	return r

@@ -3,6 +3,7 @@ package topology
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -49,14 +50,14 @@ var fixed = map[string][]string{
 func between(t *rapid.T, name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
 
 func drawSizes(t *rapid.T) string {
-	text := ""
+	var text strings.Builder
 	for i, n := range rapid.SliceOfN(rapid.IntRange(1, 5), 1, 4).Draw(t, "sizes") {
 		if i > 0 {
-			text += "x"
+			text.WriteString("x")
 		}
-		text += fmt.Sprint(n)
+		text.WriteString(fmt.Sprint(n))
 	}
-	return fmt.Sprintf("%s,e=%d", text, between(t, "e", 1, 3))
+	return fmt.Sprintf("%s,e=%d", text.String(), between(t, "e", 1, 3))
 }
 
 // TestEveryForm holds what the package promises of all fabrics.

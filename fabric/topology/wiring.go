@@ -70,12 +70,11 @@ func newWiring(s size) *wiring {
 
 // add makes the next switch, with end nodes and with ports below which no end
 // node is put.
-func (w *wiring) add(name string, ports, hosts int) int {
+func (w *wiring) add(name string, ports, hosts int) {
 	w.names = append(w.names, name)
 	w.used = append(w.used, uint16(ports))
 	w.hosts = append(w.hosts, uint16(hosts))
 	w.total += hosts
-	return len(w.names) - 1
 }
 
 // join cables the next port of a to the next port of b. Forms call it in
