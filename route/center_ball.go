@@ -13,12 +13,11 @@ type ballFinder struct {
 	h     *Hops
 	set   []uint64
 	balls [maxBallRadius + 1][][]uint64 // by radius and leaf
-	wide  []byte                        // by leaf: the greatest distance, 0 until known
 }
 
 func newBallFinder(h *Hops) *ballFinder {
 	n := len(h.to)
-	f := &ballFinder{h: h, set: make([]uint64, setWords(n)), wide: make([]byte, n)}
+	f := &ballFinder{h: h, set: make([]uint64, setWords(n))}
 	for r := range f.balls {
 		f.balls[r] = make([][]uint64, n)
 	}
@@ -38,7 +37,7 @@ func (f *ballFinder) Find(leaves []int32) Centers {
 // least bounds the radius from below by half of the greatest distance between
 // the first leaf and another. In an ordered graph distances say nothing of it.
 func (f *ballFinder) least(leaves []int32) byte {
-	if &f.h.to[0] != &f.h.from[0] {
+	if f.ordered() {
 		return 0
 	}
 	return (farthest(f.h.from[leaves[0]], leaves) + 1) / 2
@@ -47,38 +46,29 @@ func (f *ballFinder) least(leaves []int32) byte {
 // intersect makes set the switches within r of all leaves and tells whether
 // there are any.
 func (f *ballFinder) intersect(leaves []int32, r byte) bool {
-	whole := true
-	for _, leaf := range leaves {
-		if w := f.wide[leaf]; w != 0 && w <= r {
-			continue
-		}
-		ball := f.ball(leaf, r)
-		if whole {
-			copy(f.set, ball)
-			whole = false
-			continue
-		}
-		any := uint64(0)
+	copy(f.set, f.ball(leaves[0], r))
+	if r == f.h.max && !f.ordered() {
+		return true // nothing is farther away
+	}
+	for _, leaf := range leaves[1:] {
+		ball, left := f.ball(leaf, r), uint64(0)
+		set := f.set[:len(ball)]
 		for i, w := range ball {
-			f.set[i] &= w
-			any |= f.set[i]
+			set[i] &= w
+			left |= set[i]
 		}
-		if any == 0 {
+		if left == 0 {
 			return false
 		}
-	}
-	if whole {
-		copy(f.set, f.ball(leaves[0], r))
 	}
 	return true
 }
 
+func (f *ballFinder) ordered() bool { return &f.h.to[0] != &f.h.from[0] }
+
 func (f *ballFinder) ball(leaf int32, r byte) []uint64 {
 	if b := f.balls[r][leaf]; b != nil {
 		return b
-	}
-	if f.wide[leaf] == 0 {
-		f.wide[leaf] = max(1, farthestOf(f.h.from[leaf]))
 	}
 	b := make([]uint64, len(f.set))
 	row := padded(f.h.from[leaf])
@@ -87,16 +77,6 @@ func (f *ballFinder) ball(leaf int32, r byte) []uint64 {
 	}
 	f.balls[r][leaf] = b
 	return b
-}
-
-// farthestOf is the greatest count of a row, Far included: a leaf from which
-// not all can be reached has no ball that is the whole.
-func farthestOf(row []byte) byte {
-	d := byte(0)
-	for _, x := range row {
-		d = max(d, x)
-	}
-	return d
 }
 
 // lanesWithin has a bit for each lane that is at most r; r is below lane7.

@@ -19,6 +19,9 @@ type State struct {
 	trees []Tree
 	// load counts, by edge, the trees that use it: the edge forwarding index.
 	load []int32
+	// edges counts, by load, the edges that have it; top is the largest load.
+	edges []int32
+	top   int32
 	// through counts, by vertex, the trees that pass through it.
 	through []int32
 	// seen stamps the vertices of the tree at hand.
@@ -32,6 +35,7 @@ func NewState(g *Graph, h *Hops) *State {
 	return &State{
 		Graph: g, Hops: h,
 		load:    make([]int32, g.NumEdges()),
+		edges:   []int32{int32(g.NumEdges())},
 		through: make([]int32, g.NumVertices()),
 		seen:    make([]int32, g.NumVertices()),
 	}
@@ -40,6 +44,9 @@ func NewState(g *Graph, h *Hops) *State {
 // Load is the table of EFI by edge. It must not be changed, and follows Put and
 // Take.
 func (s *State) Load() []int32 { return s.load }
+
+// Top is the largest load: the maximum EFI.
+func (s *State) Top() int { return int(s.top) }
 
 // Through is the table, by vertex, of trees that pass through it.
 func (s *State) Through() []int32 { return s.through }
@@ -98,9 +105,27 @@ func (s *State) count(t Tree, n int32) {
 	s.stamp++
 	s.touch(t.Root, n)
 	for _, e := range t.Edges {
-		s.load[e] += n
+		s.shift(e, n)
 		s.touch(s.Graph.ends[e][0], n)
 		s.touch(s.Graph.ends[e][1], n)
+	}
+}
+
+// shift changes the load of an edge and keeps the top: a load of n at an edge
+// more or less moves it by no more than one step.
+func (s *State) shift(e, n int32) {
+	old := s.load[e]
+	s.load[e] = old + n
+	s.edges[old]--
+	if int(old+n) == len(s.edges) {
+		s.edges = append(s.edges, 0)
+	}
+	s.edges[old+n]++
+	if old+n > s.top {
+		s.top = old + n
+	}
+	for s.top > 0 && s.edges[s.top] == 0 {
+		s.top--
 	}
 }
 

@@ -50,8 +50,6 @@ func (t *sprout) enter(v int32) {
 	t.child[v] = -1
 }
 
-func (t *sprout) leave(v int32) { t.mark[v] = 0 }
-
 // hang makes p the parent of v.
 func (t *sprout) hang(v, p, edge int32) {
 	t.parent[v], t.edge[v] = p, edge
@@ -74,36 +72,59 @@ func (t *sprout) unhang(v int32) {
 	t.next[c] = t.next[v]
 }
 
-// needless tells whether a vertex is in the tree for nobody's sake.
-func (t *sprout) needless(v int32) bool {
-	return t.child[v] < 0 && !t.isLeaf(v) && v != t.root
-}
-
-// list appends the edges of the tree, root first.
-func (t *sprout) list(edges []int32) []int32 {
-	t.walk(t.root, func(v int32) {
-		if v != t.root {
-			edges = append(edges, t.edge[v])
-		}
-	})
-	return edges
-}
-
-// walk visits the subtree of v, parents first.
-func (t *sprout) walk(v int32, visit func(int32)) {
-	top := v
+// prune takes v and its branch off, and drops the vertices above that were in
+// the tree for its sake alone.
+func (t *sprout) prune(v int32) {
 	for {
-		visit(v)
-		if t.child[v] >= 0 {
+		p := t.parent[v]
+		t.unhang(v)
+		if t.child[p] >= 0 || t.isLeaf(p) || p == t.root {
+			return
+		}
+		t.mark[p] = 0
+		v = p
+	}
+}
+
+// fork tells whether v has two children or more.
+func (t *sprout) fork(v int32) bool { return t.child[v] >= 0 && t.next[t.child[v]] >= 0 }
+
+// preorder appends v and all below it, parents first.
+func (t *sprout) preorder(v int32, out []int32) []int32 {
+	for top := v; ; v = t.next[v] {
+		out = append(out, v)
+		for t.child[v] >= 0 {
 			v = t.child[v]
-			continue
+			out = append(out, v)
 		}
 		for v != top && t.next[v] < 0 {
 			v = t.parent[v]
 		}
 		if v == top {
-			return
+			return out
 		}
-		v = t.next[v]
+	}
+}
+
+// list appends the edges of the tree, each after the one above it.
+func (t *sprout) list(edges []int32) []int32 {
+	at := len(edges)
+	edges = t.preorder(t.root, edges)
+	for i := at + 1; i < len(edges); i++ {
+		edges[i-1] = t.edge[edges[i]]
+	}
+	return edges[:len(edges)-1]
+}
+
+// restore makes the tree whose edges list gave.
+func (t *sprout) restore(root int32, edges []int32) {
+	t.plant(root)
+	for _, e := range edges {
+		p, v := t.g.Ends(e)
+		if t.has(v) {
+			p, v = v, p
+		}
+		t.enter(v)
+		t.hang(v, p, e)
 	}
 }
