@@ -1,46 +1,34 @@
 package multicast
 
-import (
-	"os"
-	"strconv"
-	"time"
+import "heddle/route"
 
-	"heddle/route"
-)
-
-// pass is one round of rerouting over all groups.
+// pass is one round of rerouting over all groups: the prices, and how many
+// roots are tried for each group.
 type pass struct {
 	slope
 	roots int
 }
 
-func envf(n string, d float64) float64 {
-	if s := os.Getenv(n); s != "" {
-		f, _ := strconv.ParseFloat(s, 64)
-		return f
+// passes lists the passes of an effort.
+func passes(effort int) []pass {
+	switch effort {
+	case 2:
+		return []pass{{slope{20, 0.1}, 32}, {slope{20, 0.1}, 32}}
+	case 3:
+		return []pass{
+			{slope{20, 0.1}, 32}, {slope{20, 0.1}, 32}, {slope{20, 0.1}, 32}, {slope{20, 0.1}, 32},
+			{slope{20, 0.1}, 32}, {slope{20, 0.1}, 32}, {slope{20, 0.1}, 32}, {slope{20, 0.1}, 32},
+		}
+	default:
+		return nil
 	}
-	return d
 }
 
+// Improve reroutes the groups as often as the effort says.
 func (w *weave) Improve(s *route.State, d *route.Demand, f route.Finder) {
-	if w.effort < 2 {
-		return
-	}
-	b := []float64{envf("B1", 20), envf("B2", 20), envf("B3", 20)}
-	e := []float64{envf("E1", 0.1), envf("E2", 0.1), envf("E3", .1)}
-	for i := range int(envf("NPASS", 3)) {
-		t0 := time.Now()
-		p := pass{slope{b[i%3], e[i%3]}, int(envf("KK", 32))}
-		n := w.pass(s, d, f, p)
-		if os.Getenv("V") != "" {
-			c, sum := 0, 0
-			for _, l := range s.Load() {
-				sum += int(l)
-				if int(l) == s.Top() {
-					c++
-				}
-			}
-			println("pass", i, "tried", n, "moved", n, "max", s.Top(), "x", c, "sum", sum, "ms", time.Since(t0).Milliseconds())
+	for _, p := range passes(w.effort) {
+		if w.pass(s, d, f, p) == 0 {
+			break
 		}
 	}
 }
@@ -61,6 +49,7 @@ func (w *weave) pass(s *route.State, d *route.Demand, f route.Finder, p pass) (c
 	return changed
 }
 
+// again routes one group anew and tells whether that changed its price.
 func (w *weave) again(s *route.State, i int, leaves []int32, c route.Centers, roots int) bool {
 	t := s.Tree(i)
 	w.kept = append(w.kept[:0], t.Edges...)
