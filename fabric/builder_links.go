@@ -104,8 +104,13 @@ func (b *Builder) link(f *Fabric, c *cable, said []int32) {
 		return
 	}
 	if x.Link != NoLink || y.Link != NoLink {
+		taken := c.from
+		if x.Link == NoLink {
+			taken = c.to
+		}
 		b.Report(Fault{
 			Kind: FaultPortConflict, Severity: Warning, At: b.files.place(c.at),
+			Other: b.files.place(b.cables[said[f.slot(taken)]-1].at),
 			Text: fmt.Sprintf("no room for a cable from %s to %s: a port has one already",
 				b.endLabel(c.from), b.endLabel(c.to)),
 		})
