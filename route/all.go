@@ -49,7 +49,7 @@ func All(s *State, d *Demand, f Finder, r Router, now func() time.Time) (Timing,
 	for i := range d.NumGroups() {
 		leaves := d.Leaves(i)
 		if len(leaves) < 2 {
-			s.Put(i, flat(leaves))
+			s.Put(i, Flat(leaves))
 			continue
 		}
 		before := now()
@@ -71,7 +71,7 @@ func All(s *State, d *Demand, f Finder, r Router, now func() time.Time) (Timing,
 func One(s *State, group int, leaves []int32, f Finder, r Router) error {
 	s.Take(group)
 	if len(leaves) < 2 {
-		s.Put(group, flat(leaves))
+		s.Put(group, Flat(leaves))
 		return nil
 	}
 	c := f.Find(leaves)
@@ -82,8 +82,8 @@ func One(s *State, group int, leaves []int32, f Finder, r Router) error {
 	return nil
 }
 
-// flat is the tree of a group on one switch, or on none.
-func flat(leaves []int32) Tree {
+// Flat is the tree of a group on one switch, or on none.
+func Flat(leaves []int32) Tree {
 	if len(leaves) == 0 {
 		return Tree{Root: -1}
 	}

@@ -3,102 +3,120 @@ package multicast
 import "heddle/route"
 
 // sprout is a tree that can be changed: rooted, with parents, children and
-// depths by vertex. What it holds of a vertex is valid where has says so.
+// depths.
 type sprout struct {
-	workspace
-	root   int32
-	parent []int32 // by vertex; -1 for the root
-	edge   []int32 // by vertex: the edge to the parent
-	depth  []int32 // by vertex: hops from the root
-	child  []int32 // by vertex: the first child, or -1
-	next   []int32 // by vertex: the next child of the same parent, or -1
-	leaf   []int32 // by vertex: the stamp of the last group with a leaf there
-	turn   int32   // the stamp of this group's leaves
+	g     *route.Graph
+	h     *route.Hops
+	at    []spot // by vertex
+	root  int32
+	stamp int32 // of this tree
+	turn  int32 // of this group's leaves
+	round int32 // of this change, see mover
+}
+
+// spot is what is known of a vertex, together so that a look at it costs one
+// cache line.
+type spot struct {
+	mark  int32 // the stamp of the last tree that has the vertex
+	leaf  int32 // the turn of the last group with a leaf there
+	depth int32 // hops from the root
+	// taken is the round in which the vertex may not be used, or minus the round
+	// in which it is free although it is in the tree.
+	taken int32
+	// cheap is the least price of a path found to the vertex in round met.
+	cheap float64
+	met   int32
+
+	parent int32 // -1 for the root
+	edge   int32 // the edge to the parent
+	child  int32 // the first child, or -1
+	next   int32 // the next child of the same parent, or -1
 }
 
 func newSprout(g *route.Graph, h *route.Hops) sprout {
-	n := g.NumVertices()
-	slab := make([]int32, 6*n)
-	cut := func() (s []int32) { s, slab = slab[:n:n], slab[n:]; return s }
-	return sprout{
-		workspace: newWorkspace(g, h),
-		parent:    cut(), edge: cut(), depth: cut(), child: cut(), next: cut(), leaf: cut(),
-	}
+	return sprout{g: g, h: h, at: make([]spot, g.NumVertices())}
 }
+
+func (t *sprout) has(v int32) bool { return t.at[v].mark == t.stamp }
 
 // group sets the leaves of the trees to come.
 func (t *sprout) group(leaves []int32) {
 	t.turn++
 	for _, v := range leaves {
-		t.leaf[v] = t.turn
+		t.at[v].leaf = t.turn
 	}
 }
 
-func (t *sprout) isLeaf(v int32) bool { return t.leaf[v] == t.turn }
+func (t *sprout) isLeaf(v int32) bool { return t.at[v].leaf == t.turn }
 
 // plant starts a tree that is its root alone.
 func (t *sprout) plant(root int32) {
 	t.stamp++
 	t.root = root
 	t.enter(root)
-	t.parent[root], t.edge[root], t.depth[root] = -1, -1, 0
+	r := &t.at[root]
+	r.parent, r.edge, r.depth = -1, -1, 0
 }
 
 // enter takes a vertex into the tree, without a parent as yet.
 func (t *sprout) enter(v int32) {
-	t.mark[v] = t.stamp
-	t.child[v] = -1
+	t.at[v].mark = t.stamp
+	t.at[v].child = -1
 }
 
 // hang makes p the parent of v.
 func (t *sprout) hang(v, p, edge int32) {
-	t.parent[v], t.edge[v] = p, edge
-	t.next[v] = t.child[p]
-	t.child[p] = v
-	t.depth[v] = t.depth[p] + 1
+	a, b := &t.at[v], &t.at[p]
+	a.parent, a.edge = p, edge
+	a.next = b.child
+	b.child = v
+	a.depth = b.depth + 1
 }
 
 // unhang takes v from its parent's children.
 func (t *sprout) unhang(v int32) {
-	p := t.parent[v]
-	if t.child[p] == v {
-		t.child[p] = t.next[v]
+	p := &t.at[t.at[v].parent]
+	if p.child == v {
+		p.child = t.at[v].next
 		return
 	}
-	c := t.child[p]
-	for t.next[c] != v {
-		c = t.next[c]
+	c := p.child
+	for t.at[c].next != v {
+		c = t.at[c].next
 	}
-	t.next[c] = t.next[v]
+	t.at[c].next = t.at[v].next
 }
 
 // prune takes v and its branch off, and drops the vertices above that were in
 // the tree for its sake alone.
 func (t *sprout) prune(v int32) {
 	for {
-		p := t.parent[v]
+		p := t.at[v].parent
 		t.unhang(v)
-		if t.child[p] >= 0 || t.isLeaf(p) || p == t.root {
+		if t.at[p].child >= 0 || t.isLeaf(p) || p == t.root {
 			return
 		}
-		t.mark[p] = 0
+		t.at[p].mark = 0
 		v = p
 	}
 }
 
 // fork tells whether v has two children or more.
-func (t *sprout) fork(v int32) bool { return t.child[v] >= 0 && t.next[t.child[v]] >= 0 }
+func (t *sprout) fork(v int32) bool {
+	c := t.at[v].child
+	return c >= 0 && t.at[c].next >= 0
+}
 
 // preorder appends v and all below it, parents first.
 func (t *sprout) preorder(v int32, out []int32) []int32 {
-	for top := v; ; v = t.next[v] {
+	for top := v; ; v = t.at[v].next {
 		out = append(out, v)
-		for t.child[v] >= 0 {
-			v = t.child[v]
+		for t.at[v].child >= 0 {
+			v = t.at[v].child
 			out = append(out, v)
 		}
-		for v != top && t.next[v] < 0 {
-			v = t.parent[v]
+		for v != top && t.at[v].next < 0 {
+			v = t.at[v].parent
 		}
 		if v == top {
 			return out
@@ -108,10 +126,10 @@ func (t *sprout) preorder(v int32, out []int32) []int32 {
 
 // list appends the edges of the tree, each after the one above it.
 func (t *sprout) list(edges []int32) []int32 {
-	at := len(edges)
+	first := len(edges)
 	edges = t.preorder(t.root, edges)
-	for i := at + 1; i < len(edges); i++ {
-		edges[i-1] = t.edge[edges[i]]
+	for i := first + 1; i < len(edges); i++ {
+		edges[i-1] = t.at[edges[i]].edge
 	}
 	return edges[:len(edges)-1]
 }

@@ -27,11 +27,11 @@ type weave struct {
 	sprout
 	prices
 	mover
-	effort     int
-	layers     [][]int32 // by distance from the root: the vertices of the tree
-	best       []int32   // the edges of the cheapest tree
-	spin       uint64    // rotates the choice of roots from group to group
-	kept, mine []int32
+	effort int
+	layers [][]int32 // by distance from the root: the vertices of the tree
+	best   []int32   // the edges of the cheapest tree
+	spin   uint64    // rotates the choice of roots from group to group
+	kept   []int32   // the edges of the present tree, in Improve
 }
 
 // The settings of effort 1.
@@ -42,21 +42,24 @@ const (
 	// whose centers are few and close to each other.
 	onlineRoots = 4
 	tall        = 8
+	// onlineLabels and allLabels bound a search for a new place for a branch.
+	onlineLabels = 256
+	allLabels    = math.MaxInt
 	// joinBonus is by how much a parent that is in the tree already is cheaper
 	// than one that is not, in prices of the edge to it.
 	joinBonus = 3
 )
 
 func newWeave(g *route.Graph, h *route.Hops, o Options) route.Router {
-	n := g.NumVertices()
 	return &weave{
-		sprout: newSprout(g, h), mover: newMover(n), effort: max(1, o.Effort),
+		sprout: newSprout(g, h), effort: max(1, o.Effort),
 		layers: make([][]int32, int(h.Max())+1),
 	}
 }
 
 func (w *weave) Route(s *route.State, leaves []int32, c route.Centers) route.Tree {
 	w.set(online, s.Top())
+	w.most = onlineLabels
 	w.group(leaves)
 	roots := onlineRoots
 	if c.Radius > tall {
@@ -65,7 +68,7 @@ func (w *weave) Route(s *route.State, leaves []int32, c route.Centers) route.Tre
 	root, _, free := w.choose(s, leaves, c, roots)
 	if free {
 		w.restore(root, w.best)
-		w.polish(int32(c.Radius), s.Load(), 1)
+		w.moveAll(int32(c.Radius), s.Load())
 		w.best = w.list(w.best[:0])
 	}
 	return route.Tree{Root: root, Edges: w.best}
@@ -138,7 +141,7 @@ func (w *weave) build(root int32, leaves []int32, radius byte, load []int32, lim
 				w.layers[d-1] = append(w.layers[d-1], a.To)
 			}
 			w.hang(v, a.To, a.Edge)
-			w.depth[v] = int32(d)
+			w.at[v].depth = int32(d)
 		}
 	}
 	return sum, free

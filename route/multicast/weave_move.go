@@ -4,11 +4,8 @@ import "math"
 
 // mover is the working memory of changes to a tree.
 type mover struct {
+	most   int // how far wayUp searches, in labels
 	labels []label
-	cheap  []float64 // by vertex: the least price of a label there
-	met    []int32   // by vertex: the round of cheap
-	taken  []int32   // by vertex: the round in which it may not be used, or minus the round in which it may although in the tree
-	round  int32
 	keys   []int32
 	kids   []int32
 	branch []int32
@@ -22,16 +19,13 @@ type label struct {
 	price              float64
 }
 
-func newMover(n int) mover {
-	return mover{cheap: make([]float64, n), met: make([]int32, n), taken: make([]int32, n)}
-}
-
 // polish moves branches and dissolves forks, at most so many times over, while
 // that gains. It returns the change of the tree's price, at most 0.
 func (w *weave) polish(radius int32, load []int32, times int) float64 {
 	sum := 0.0
 	for range times {
-		gain := w.moveAll(radius, load) + w.dissolveAll(radius, load)
+		gain := w.moveAll(radius, load)
+		gain += w.dissolveAll(radius, load)
 		sum += gain
 		if gain == 0 {
 			break
@@ -70,20 +64,20 @@ func (w *weave) take(v int32) int32 {
 	w.branch = w.preorder(v, w.branch[:0])
 	below := int32(0)
 	for _, x := range w.branch {
-		w.taken[x] = w.round
-		below = max(below, w.depth[x])
+		w.at[x].taken = w.round
+		below = max(below, w.at[x].depth)
 	}
-	return below - w.depth[v]
+	return below - w.at[v].depth
 }
 
 // stem is the price of the path from v up to the first vertex that is in the
 // tree for others' sake too. The vertices between are marked: they would go with
 // v, so that a new path may use them.
 func (w *weave) stem(v int32, load []int32) float64 {
-	sum := w.table[load[w.edge[v]]]
-	for x := w.parent[v]; x != w.root && !w.isLeaf(x) && !w.fork(x); x = w.parent[x] {
-		w.taken[x] = -w.round
-		sum += w.table[load[w.edge[x]]]
+	sum := w.table[load[w.at[v].edge]]
+	for x := w.at[v].parent; x != w.root && !w.isLeaf(x) && !w.fork(x); x = w.at[x].parent {
+		w.at[x].taken = -w.round
+		sum += w.table[load[w.at[x].edge]]
 	}
 	return sum
 }
@@ -91,36 +85,40 @@ func (w *weave) stem(v int32, load []int32) float64 {
 // wayUp finds the cheapest path below limit from v to a vertex of the tree that
 // is no deeper than keeps v within reach hops from the root. It returns the
 // path's last label and its price, or -1. The search goes hop by hop, and keeps
-// a label only where no path of fewer hops is as cheap.
+// a label only where no path of fewer hops is as cheap. It ends after about most
+// labels: what is that far away is seldom better.
 func (w *weave) wayUp(v, reach int32, limit float64, load []int32) (best int32, price float64) {
 	row := w.h.To(w.root)
 	w.labels = append(w.labels[:0], label{v, -1, -1, 0})
 	best = -1
-	for hop, lo := int32(1), 0; lo < len(w.labels) && hop <= reach; hop++ {
+	for hop, lo := int32(1), 0; lo < min(len(w.labels), w.most) && hop <= reach; hop++ {
 		hi := len(w.labels)
 		for i := lo; i < hi; i++ {
 			l := w.labels[i]
-			if l.price >= limit || (l.prev >= 0 && l.price > w.cheap[l.vertex]) {
+			if l.price >= limit || (l.prev >= 0 && l.price > w.at[l.vertex].cheap) {
 				continue
 			}
 			for _, a := range w.g.Up(l.vertex) {
-				y := a.To
 				sum := l.price + w.table[load[a.Edge]]
-				if sum >= limit || int32(row[y])+hop > reach || w.taken[y] == w.round {
+				if sum >= limit || int32(row[a.To])+hop > reach {
 					continue
 				}
-				if w.has(y) && w.taken[y] != -w.round {
-					if w.depth[y]+hop <= reach {
+				y := &w.at[a.To]
+				if y.taken == w.round {
+					continue
+				}
+				if y.mark == w.stamp && y.taken != -w.round {
+					if y.depth+hop <= reach {
 						limit, best = sum, int32(len(w.labels))
-						w.labels = append(w.labels, label{y, a.Edge, int32(i), math.Inf(1)})
+						w.labels = append(w.labels, label{a.To, a.Edge, int32(i), math.Inf(1)})
 					}
 					continue
 				}
-				if w.met[y] == w.round && sum >= w.cheap[y] {
+				if y.met == w.round && sum >= y.cheap {
 					continue
 				}
-				w.met[y], w.cheap[y] = w.round, sum
-				w.labels = append(w.labels, label{y, a.Edge, int32(i), sum})
+				y.met, y.cheap = w.round, sum
+				w.labels = append(w.labels, label{a.To, a.Edge, int32(i), sum})
 			}
 		}
 		lo = hi
@@ -130,9 +128,9 @@ func (w *weave) wayUp(v, reach int32, limit float64, load []int32) (best int32, 
 
 // ban keeps new paths off v and its stem, which are to go.
 func (w *weave) ban(v int32) {
-	w.taken[v] = w.round
-	for x := w.parent[v]; x != w.root && !w.isLeaf(x) && !w.fork(x); x = w.parent[x] {
-		w.taken[x] = w.round
+	w.at[v].taken = w.round
+	for x := w.at[v].parent; x != w.root && !w.isLeaf(x) && !w.fork(x); x = w.at[x].parent {
+		w.at[x].taken = w.round
 	}
 }
 
@@ -151,7 +149,7 @@ func (w *weave) rehang(v, at int32) {
 	}
 	w.branch = w.preorder(v, w.branch[:0])
 	for _, x := range w.branch[1:] {
-		w.depth[x] = w.depth[w.parent[x]] + 1
+		w.at[x].depth = w.at[w.at[x].parent].depth + 1
 	}
 }
 
@@ -172,9 +170,9 @@ func (w *weave) dissolveAll(radius int32, load []int32) float64 {
 func (w *weave) dissolve(v, radius int32, load []int32) float64 {
 	old := w.stem(v, load)
 	w.kids = w.kids[:0]
-	for c := w.child[v]; c >= 0; c = w.next[c] {
+	for c := w.at[v].child; c >= 0; c = w.at[c].next {
 		w.kids = append(w.kids, c)
-		old += w.table[load[w.edge[c]]]
+		old += w.table[load[w.at[c].edge]]
 	}
 	w.undo = w.list(w.undo[:0])
 	spent := 0.0

@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"math"
 	"math/bits"
 
 	"heddle/route"
@@ -46,11 +47,19 @@ func firstRoot(c route.Centers, _ []int32) int32 {
 // leastUsedRoot is root rotation: the center that the fewest trees pass
 // through, the lowest of equals.
 func leastUsedRoot(c route.Centers, through []int32) int32 {
-	best, load := int32(-1), int32(0)
+	best, load := int32(-1), int32(math.MaxInt32)
 	for i, word := range c.Set {
+		if word == math.MaxUint64 { // a common case, and quicker so
+			for j, t := range through[i*64 : i*64+64] {
+				if t < load {
+					best, load = int32(i*64+j), t
+				}
+			}
+			continue
+		}
 		for ; word != 0; word &= word - 1 {
 			v := int32(i*64 + bits.TrailingZeros64(word))
-			if best < 0 || through[v] < load {
+			if through[v] < load {
 				best, load = v, through[v]
 			}
 		}
