@@ -29,7 +29,8 @@
 //	               an adapter is an aggregation node by its name
 //	ibsim          the same, and ports without a GUID get what ibsim derives
 //	subnet.lst     nodes without a link are lost, and LMCs, enhanced ports 0 and
-//	               IDs; nodes stand in the order of their links
+//	               IDs; nodes stand in the order of their links; "} LID:" in a
+//	               name, which would end it, becomes ") LID:"
 //
 // Dead nodes and links are left out by all. An ID that a netlist cannot hold is
 // replaced by that of ibnetdiscover's form.

@@ -95,10 +95,15 @@ func (c *lineCounter) valueAfter(offset int64) int {
 	return c.line
 }
 
+// passBlank moves done to what is not blank, if anything was seen.
 func (c *lineCounter) passBlank() {
 	ahead := c.seen[c.done:]
-	c.pass(len(ahead) - len(bytes.TrimLeft(ahead, " \t\r\n")))
+	if rest := bytes.TrimLeft(ahead, blanks); len(rest) > 0 {
+		c.pass(len(ahead) - len(rest))
+	}
 }
+
+const blanks = " \t\r\n"
 
 // lineWithin is the line of an offset in the value of valueAfter, as the
 // decoder counts them: from the comma before it.
@@ -110,14 +115,15 @@ func (c *lineCounter) lineWithin(offset int64) int {
 
 // lastLine is the line at the end of what was read.
 func (c *lineCounter) lastLine() int {
-	return c.line + bytes.Count(bytes.TrimRight(c.seen[c.done:], "\n"), []byte("\n"))
+	return c.line + bytes.Count(bytes.TrimRight(c.seen[c.done:], blanks), []byte("\n"))
 }
 
-// syntaxError finds the line of the first fault in what is not passed: the
-// decoder's offsets leave out what lies between values.
-func (c *lineCounter) syntaxError() (line int, ok bool) {
+// syntaxError finds the line of a fault in the value of valueAfter: the
+// decoder's own offsets leave out what lies between values.
+func (c *lineCounter) syntaxError(err error) (line int, ok bool) {
 	var syntax *json.SyntaxError
-	if !errors.As(json.Unmarshal(c.seen[c.done:], new(json.RawMessage)), &syntax) {
+	again := json.Unmarshal(c.seen[c.done:], new(json.RawMessage))
+	if !errors.As(again, &syntax) || again.Error() != err.Error() {
 		return 0, false
 	}
 	c.lead = 0

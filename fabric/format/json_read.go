@@ -65,7 +65,9 @@ func (j *jsonReader) top() error {
 	if err := j.want(json.Delim('}')); err != nil {
 		return err
 	}
+	end := j.dec.InputOffset()
 	if _, err := j.dec.Token(); !errors.Is(err, io.EOF) {
+		j.num = j.place.valueAfter(end)
 		return j.stop(fabric.FaultSyntax, "there is more behind the end of the object")
 	}
 	return nil
@@ -96,8 +98,9 @@ func (j *jsonReader) want(token json.Token) error {
 }
 
 func (j *jsonReader) token() (json.Token, error) {
+	last := j.dec.InputOffset()
 	t, err := j.dec.Token()
-	j.num = j.place.lineOf(j.dec.InputOffset())
+	j.num = j.place.valueAfter(last)
 	if err != nil {
 		return nil, j.broken(err)
 	}
@@ -154,7 +157,7 @@ func (j *jsonReader) broken(err error) error {
 	case errors.Is(err, errTooLarge):
 		return j.stop(fabric.FaultLimit, "%v", err)
 	}
-	if line, ok := j.place.syntaxError(); ok {
+	if line, ok := j.place.syntaxError(err); ok {
 		j.num = line
 	}
 	return j.stop(fabric.FaultSyntax, "bad JSON: %v", err)

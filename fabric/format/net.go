@@ -204,7 +204,7 @@ func (n *netReader) header(kind fabric.Kind, text []byte) {
 		SystemGUID: attr.system, VendorID: attr.vendor, DeviceID: attr.device,
 	}
 	classify(&node, c.peer.enhanced)
-	node.GUID = n.guidOf(node)
+	node.GUID = n.guidOf(node, n.at())
 	n.describe(node, attr, c)
 }
 

@@ -9,6 +9,7 @@ import (
 // that the file names and does not describe.
 func (n *netReader) finish() {
 	n.checkEnd()
+	n.guids.stated = [fabric.Router + 1]ib.GUID{} // of a node that never came
 	for i := range n.names.refs {
 		if ref := &n.names.refs[i]; ref.node == fabric.NoNode && !n.full {
 			n.addMentioned(ref)
@@ -58,10 +59,7 @@ func (n *netReader) addMentioned(ref *netRef) {
 		return
 	}
 	classify(&node, false)
-	var ok bool
-	if node.GUID, ok = guidOfID(ref.id); !ok {
-		node.GUID = n.guidOf(node)
-	}
+	node.GUID = n.guidOf(node, at)
 	n.warnAt(at, fabric.FaultUnknownPeer, "%s is not described: what the lines that name it tell is used", node.Label())
 	if ref.badLID && node.Kind != fabric.Switch {
 		n.warnAt(at, fabric.FaultLID, "%s is named with a LID that is not in %d..%d",

@@ -65,21 +65,23 @@ func guidOfID(id string) (ib.GUID, bool) {
 	return parseGUID([]byte(id[2:]))
 }
 
-// guidMaker gives GUIDs to nodes without: it counts on from the last GUID of
-// the kind, as ibsim does, and from ibsim's first ones at the beginning. For
-// routers ibsim would begin at 0, which is no GUID.
+// guidMaker gives GUIDs to nodes without: from ibsim's first ones on, and in a
+// net of ibsim from the last one stated, as ibsim does. For routers ibsim would
+// begin at 0, which is no GUID. All is by kind.
 type guidMaker struct {
-	next, base [fabric.Router + 1]ib.GUID
+	// stated is for the next node, 0 where the file says none; base is the last
+	// one that was not relative.
+	stated, base [fabric.Router + 1]ib.GUID
+	next         [fabric.Router + 1]ib.GUID
 	// top is beyond all that were made up.
-	top    [fabric.Router + 1]ib.GUID
-	stated [fabric.Router + 1]bool
+	top [fabric.Router + 1]ib.GUID
 }
 
 func newGUIDMaker() guidMaker {
 	first := [fabric.Router + 1]ib.GUID{
 		fabric.Adapter: 0x100000, fabric.Switch: 0x200000, fabric.Router: 0x300000,
 	}
-	return guidMaker{next: first, base: first}
+	return guidMaker{base: first, next: first}
 }
 
 // set takes a GUID that the file states for the next node of a kind.
@@ -89,43 +91,54 @@ func (m *guidMaker) set(kind fabric.Kind, g ib.GUID, relative bool) {
 	} else {
 		m.base[kind] = g
 	}
-	m.next[kind], m.stated[kind] = g, true
+	m.stated[kind] = g
 }
 
-// guidOf is the GUID of a described node: as stated, as in its ID, or made up.
-func (n *netReader) guidOf(node fabric.Node) ib.GUID {
-	m, k := &n.guids, node.Kind
-	stated := m.stated[k]
-	m.stated[k] = false
-	if inID, ok := guidOfID(node.ID); ok && !stated {
-		return inID
+// guidOf is the GUID of a node: as stated, as in its ID, or made up.
+func (n *netReader) guidOf(node fabric.Node, at fabric.Place) ib.GUID {
+	m := &n.guids
+	g := m.stated[node.Kind]
+	m.stated[node.Kind] = 0
+	if g != 0 {
+		if n.dialect == simulated {
+			m.next[node.Kind] = g + guidStep(node)
+		}
+		return g
 	}
-	if !stated {
-		n.makeGUID(node)
+	if g, ok := guidOfID(node.ID); ok {
+		return g
 	}
-	g := m.next[k]
-	m.next[k] = g + 1
-	if k != fabric.Switch { // whose ports have GUIDs of their own
-		m.next[k] = g + ib.GUID(node.NumPorts) + 1
-	}
-	if !stated {
-		m.top[k] = max(m.top[k], m.next[k])
-	}
-	return g
+	return n.makeGUID(node, at)
 }
 
-// makeGUID moves on to a GUID that no node has.
-func (n *netReader) makeGUID(node fabric.Node) {
-	next := &n.guids.next[node.Kind]
+// guidStep is how many GUIDs a node takes: the ports of a switch have none of
+// their own.
+func guidStep(node fabric.Node) ib.GUID {
+	if node.Kind == fabric.Switch {
+		return 1
+	}
+	return ib.GUID(node.NumPorts) + 1
+}
+
+// makeGUID is a GUID that no node has.
+func (n *netReader) makeGUID(node fabric.Node, at fabric.Place) ib.GUID {
+	m := &n.guids
+	g := m.next[node.Kind]
 	for {
-		if _, taken := n.LookupGUID(*next); !taken && next.IsValid() {
+		if _, taken := n.LookupGUID(g); !taken && g.IsValid() {
 			break
 		}
-		*next = max(*next+1, n.guids.top[node.Kind])
+		if g++; g == 0 { // from the start once more
+			m.top[node.Kind] = 0
+		}
+		g = max(g, m.top[node.Kind])
 	}
+	m.next[node.Kind] = g + guidStep(node)
+	m.top[node.Kind] = max(m.top[node.Kind], m.next[node.Kind])
 	if n.dialect == discovered {
-		n.warn(fabric.FaultGUID, "%s states no GUID: %v is used", node.ID, *next)
+		n.warnAt(at, fabric.FaultGUID, "%s states no GUID: %v is used", node.ID, g)
 	}
+	return g
 }
 
 // derivePorts gives the ports of a simulated node the GUIDs that ibsim gives.

@@ -1,0 +1,11 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func (a *app) benchCommand() *cobra.Command {
+	cmd := a.parent("bench", "Measure heddle against others and itself", "")
+	return cmd
+}
+func (a *app) demoCommand() *cobra.Command {
+	return &cobra.Command{Use: "demo"}
+}

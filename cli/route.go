@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"heddle/cli/compare"
+	"heddle/fabric"
+	"heddle/fabric/pattern"
+	"heddle/route"
+	"heddle/route/multicast"
+
+	"github.com/spf13/cobra"
+)
+
+// routeFlags are the flags of heddle route.
+type routeFlags struct {
+	input, pattern, groups string
+	engines                []string
+	effort                 int
+	valleyFree             bool
+	order                  string
+	json, verbose          bool
+	svg, png               string
+	mft, lft, unicast      string
+}
+
+func (a *app) routeCommand() *cobra.Command {
+	var flags routeFlags
+	cmd := &cobra.Command{
+		Use: "route FABRIC --pattern PATTERN | --groups FILE", Short: "Route groups with one or more engines and compare them",
+		Long: "Lay the multicast trees of all groups with one engine after another, and tell for\n" +
+			"each how many trees share a link (EFI), how high the trees are, and how long it\n" +
+			"took. The exit status is 1 where a member cannot be reached, an engine failed, or\n" +
+			"its trees are wrong.\n\n" + fabricHelp + "\n\nPatterns:\n" + patternHelp() + "\n\nEngines:\n" + engineHelp(),
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.route(args[0], flags) },
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+func (f *routeFlags) add(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.SortFlags = false
+	set.StringVarP(&f.pattern, "pattern", "p", "", "communication pattern, such as grid:81x27x12")
+	set.StringVarP(&f.groups, "groups", "g", "", "file of groups, one a line (- for standard input)")
+	set.StringSliceVarP(&f.engines, "engine", "e", []string{"all"}, "engines to compare; all leaves out sssp-new-heap")
+	set.IntVar(&f.effort, "effort", 1, "effort of weave, 1 to 3")
+	set.BoolVar(&f.valleyFree, "valley-free", false, "lay only trees that first lead up and then down, which cannot deadlock")
+	set.StringVar(&f.order, "order", "auto", "what is up: auto, or ranks for fabrics that are layered as trees only")
+	set.BoolVar(&f.json, "json", false, "write one JSON object a line for each engine")
+	set.BoolVarP(&f.verbose, "verbose", "v", false, "name an example of each cycle")
+	set.StringVar(&f.svg, "svg", "", "file for a picture of the load")
+	set.StringVar(&f.png, "png", "", "the same as PNG")
+	set.StringVar(&f.mft, "mft", "", "directory for multicast tables, ENGINE.mfts and ENGINE.members")
+	set.StringVar(&f.lft, "lft", "", "directory for unicast tables, ENGINE.lfts")
+	set.StringVar(&f.unicast, "unicast", "", "unicast engine for --lft, and to look for cycles together with: minhop or updown")
+	inputFlag(cmd, &f.input)
+}
+
+func patternHelp() string {
+	var b strings.Builder
+	for _, name := range pattern.Names() {
+		fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(pattern.Usage(name), "\n", "\n    "))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func engineHelp() string {
+	var b strings.Builder
+	for _, e := range multicast.Engines() {
+		fmt.Fprintf(&b, "  %-14s %s\n", e.Name, e.Doc)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// check finds what is wrong with the flags, and the runs that they ask for.
+func (f *routeFlags) check() ([]compare.Run, error) {
+	if (f.pattern == "") == (f.groups == "") {
+		return nil, usagef("either --pattern or --groups is needed")
+	}
+	if f.pattern != "" {
+		if _, err := pattern.Parse(f.pattern); err != nil {
+			return nil, &usageError{err}
+		}
+	}
+	if !slices.Contains([]string{"auto", "ranks"}, f.order) {
+		return nil, usagef("no order %q; there are auto, ranks", f.order)
+	}
+	runs, err := compare.Runs(f.engines, []int{f.effort})
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return runs, nil
+}
+
+// routed is the JSON object of one engine.
+type routed struct {
+	Fabric  string `json:"fabric"`
+	Pattern string `json:"pattern"`
+	compare.Row
+}
+
+func (a *app) route(arg string, f routeFlags) error {
+	runs, err := f.check()
+	if err != nil {
+		return err
+	}
+	s, err := a.open(arg, f.input)
+	if err != nil {
+		return err
+	}
+	a.warn(s)
+	problem, err := a.problem(s, f)
+	if err != nil {
+		return err
+	}
+	var rows []compare.Row
+	for _, run := range runs {
+		result := problem.Route(run)
+		rows = append(rows, result.Row)
+		if f.json {
+			if err := writeJSON(a.out, routed{s.name, f.what(), result.Row}); err != nil {
+				return err
+			}
+		}
+	}
+	if !f.json {
+		if err := a.writeRoutes(s, problem, rows); err != nil {
+			return err
+		}
+	}
+	return verdict(rows)
+}
+
+// what is the pattern, or the file of groups.
+func (f *routeFlags) what() string {
+	if f.pattern != "" {
+		return f.pattern
+	}
+	return "file:" + f.groups
+}
+
+func (a *app) problem(s source, f routeFlags) (*compare.Problem, error) {
+	if len(s.Switches()) == 0 {
+		return nil, fmt.Errorf("%s: no switch, nothing to route", s.name)
+	}
+	groups, err := a.readGroups(s, f)
+	if err != nil {
+		return nil, err
+	}
+	order, err := chooseOrder(s, f)
+	if err != nil {
+		return nil, err
+	}
+	network, err := compare.NewNetwork(s.Fabric, order)
+	if err != nil {
+		return nil, err
+	}
+	return network.Problem(groups), nil
+}
+
+func (a *app) readGroups(s source, f routeFlags) ([]fabric.Group, error) {
+	switch f.groups {
+	case "":
+		return pattern.Generate(s.Fabric, f.pattern)
+	case "-":
+		return pattern.ReadGroups(a.in, "stdin", s.Fabric)
+	}
+	file, err := os.Open(f.groups)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return pattern.ReadGroups(file, f.groups, s.Fabric)
+}
+
+// chooseOrder is the order of valley-free trees, none where they are not asked
+// for.
+func chooseOrder(s source, f routeFlags) (route.Order, error) {
+	if !f.valleyFree {
+		return nil, nil
+	}
+	g := route.NewGraph(s.Fabric, route.Selection{MulticastOnly: true})
+	if f.order == "auto" {
+		return route.OrderFor(g), nil
+	}
+	ranks, ok := route.Ranks(g)
+	if !ok {
+		return nil, fmt.Errorf("%s has no ranks: it is not layered as a tree; --order auto finds another order", s.name)
+	}
+	return ranks, nil
+}
+
+func (a *app) writeRoutes(s source, p *compare.Problem, rows []compare.Row) error {
+	return buffered(a.out, func(w io.Writer) error {
+		fmt.Fprintf(w, "%s: %s in %s\n", s.name, count(rows[0].Members, "member"), count(rows[0].Groups, "group"))
+		return compare.WriteTable(w, rows)
+	})
+}
+
+// verdict is the error of rows that are not as they should be.
+func verdict(rows []compare.Row) error {
+	for _, r := range rows {
+		switch {
+		case r.Error != "":
+			return fmt.Errorf("%s: %s", r.Label(), r.Error)
+		case !r.Valid:
+			return fmt.Errorf("%s: %s", r.Label(), r.Faults[0])
+		}
+	}
+	if cut := rows[0].CutOff; len(cut) > 0 {
+		return fmt.Errorf("%s cut off, such as %s", count(len(cut), "member"), cut[0])
+	}
+	return nil
+}
