@@ -3,9 +3,11 @@ package cli
 import "github.com/spf13/cobra"
 
 func (a *app) benchCommand() *cobra.Command {
-	cmd := a.parent("bench", "Measure heddle against others and itself", "")
+	cmd := a.parent("bench", "Measure heddle against others", "")
+	cmd.AddCommand(a.benchRoutingCommand())
 	return cmd
 }
+
 func (a *app) demoCommand() *cobra.Command {
 	return &cobra.Command{Use: "demo"}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"heddle/cli/text"
 	"heddle/fabric"
 
 	"github.com/spf13/cobra"
@@ -50,7 +51,7 @@ func writeSummary(out io.Writer, name string, s fabric.Summary) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "switches\tadapters\trouters\tlink ends\tcomponents\terrors\twarnings\t")
 	for _, n := range []int{s.Switches, s.Adapters, s.Routers, s.LinkEnds, s.Components, errors, len(s.Faults) - errors} {
-		fmt.Fprintf(w, "%s\t", thousands(n))
+		fmt.Fprintf(w, "%s\t", text.Thousands(n))
 	}
 	fmt.Fprintf(w, "  %s\n", name)
 	return w.Flush()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"heddle/cli/text"
 	"heddle/fabric"
 	"heddle/fabric/format"
 	"heddle/fabric/topology"
@@ -63,14 +64,18 @@ func generate(text string) (source, error) {
 // all of them.
 const faultLines = 10
 
-// warn tells of a source's faults on standard error.
+// warn tells of a source's errors on standard error, and counts its warnings.
 func (a *app) warn(s source) {
-	for i, fault := range s.faults {
-		if i == faultLines {
-			fmt.Fprintf(a.err, "and %d more: see heddle fabric check %s\n", len(s.faults)-i, s.name)
-			break
-		}
+	errors := fabric.Errors(s.faults)
+	for _, fault := range errors[:min(faultLines, len(errors))] {
 		fmt.Fprintln(a.err, fault)
+	}
+	more, warnings := max(0, len(errors)-faultLines), len(s.faults)-len(errors)
+	switch {
+	case more > 0:
+		fmt.Fprintf(a.err, "%s and %s: see heddle fabric check %s\n", text.Count(more, "more error"), text.Count(warnings, "warning"), s.name)
+	case warnings > 0:
+		fmt.Fprintf(a.err, "%s: see heddle fabric check %s\n", text.Count(warnings, "warning"), s.name)
 	}
 }
 
@@ -78,15 +83,7 @@ func (a *app) warn(s source) {
 // with, nil where there are none.
 func (s source) faultError() error {
 	if n := len(fabric.Errors(s.faults)); n > 0 {
-		return fmt.Errorf("%s: %s", s.name, count(n, "error"))
+		return fmt.Errorf("%s: %s", s.name, text.Count(n, "error"))
 	}
 	return nil
-}
-
-// count is "1 error" or "2 errors".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return thousands(n) + " " + what + "s"
 }

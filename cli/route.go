@@ -2,15 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"heddle/cli/compare"
-	"heddle/fabric"
 	"heddle/fabric/pattern"
-	"heddle/route"
 	"heddle/route/multicast"
 
 	"github.com/spf13/cobra"
@@ -98,13 +94,6 @@ func (f *routeFlags) check() ([]compare.Run, error) {
 	return runs, nil
 }
 
-// routed is the JSON object of one engine.
-type routed struct {
-	Fabric  string `json:"fabric"`
-	Pattern string `json:"pattern"`
-	compare.Row
-}
-
 func (a *app) route(arg string, f routeFlags) error {
 	runs, err := f.check()
 	if err != nil {
@@ -115,106 +104,18 @@ func (a *app) route(arg string, f routeFlags) error {
 		return err
 	}
 	a.warn(s)
-	problem, err := a.problem(s, f)
+	p, err := a.problem(s, f)
 	if err != nil {
 		return err
 	}
-	var rows []compare.Row
+	c := comparison{a: a, source: s, flags: f, problem: p}
 	for _, run := range runs {
-		result := problem.Route(run)
-		rows = append(rows, result.Row)
-		if f.json {
-			if err := writeJSON(a.out, routed{s.name, f.what(), result.Row}); err != nil {
-				return err
-			}
-		}
-	}
-	if !f.json {
-		if err := a.writeRoutes(s, problem, rows); err != nil {
+		if err := c.run(run); err != nil {
 			return err
 		}
 	}
-	return verdict(rows)
-}
-
-// what is the pattern, or the file of groups.
-func (f *routeFlags) what() string {
-	if f.pattern != "" {
-		return f.pattern
+	if err := c.finish(); err != nil {
+		return err
 	}
-	return "file:" + f.groups
-}
-
-func (a *app) problem(s source, f routeFlags) (*compare.Problem, error) {
-	if len(s.Switches()) == 0 {
-		return nil, fmt.Errorf("%s: no switch, nothing to route", s.name)
-	}
-	groups, err := a.readGroups(s, f)
-	if err != nil {
-		return nil, err
-	}
-	order, err := chooseOrder(s, f)
-	if err != nil {
-		return nil, err
-	}
-	network, err := compare.NewNetwork(s.Fabric, order)
-	if err != nil {
-		return nil, err
-	}
-	return network.Problem(groups), nil
-}
-
-func (a *app) readGroups(s source, f routeFlags) ([]fabric.Group, error) {
-	switch f.groups {
-	case "":
-		return pattern.Generate(s.Fabric, f.pattern)
-	case "-":
-		return pattern.ReadGroups(a.in, "stdin", s.Fabric)
-	}
-	file, err := os.Open(f.groups)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return pattern.ReadGroups(file, f.groups, s.Fabric)
-}
-
-// chooseOrder is the order of valley-free trees, none where they are not asked
-// for.
-func chooseOrder(s source, f routeFlags) (route.Order, error) {
-	if !f.valleyFree {
-		return nil, nil
-	}
-	g := route.NewGraph(s.Fabric, route.Selection{MulticastOnly: true})
-	if f.order == "auto" {
-		return route.OrderFor(g), nil
-	}
-	ranks, ok := route.Ranks(g)
-	if !ok {
-		return nil, fmt.Errorf("%s has no ranks: it is not layered as a tree; --order auto finds another order", s.name)
-	}
-	return ranks, nil
-}
-
-func (a *app) writeRoutes(s source, p *compare.Problem, rows []compare.Row) error {
-	return buffered(a.out, func(w io.Writer) error {
-		fmt.Fprintf(w, "%s: %s in %s\n", s.name, count(rows[0].Members, "member"), count(rows[0].Groups, "group"))
-		return compare.WriteTable(w, rows)
-	})
-}
-
-// verdict is the error of rows that are not as they should be.
-func verdict(rows []compare.Row) error {
-	for _, r := range rows {
-		switch {
-		case r.Error != "":
-			return fmt.Errorf("%s: %s", r.Label(), r.Error)
-		case !r.Valid:
-			return fmt.Errorf("%s: %s", r.Label(), r.Faults[0])
-		}
-	}
-	if cut := rows[0].CutOff; len(cut) > 0 {
-		return fmt.Errorf("%s cut off, such as %s", count(len(cut), "member"), cut[0])
-	}
-	return nil
+	return verdict(c.rows)
 }

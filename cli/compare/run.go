@@ -17,6 +17,9 @@ type Run struct {
 	Effort int
 	// Finder makes what finds roots; route.NewFinder where it is nil.
 	Finder func(*route.Hops) route.Finder
+	// Watch, where set, is told how many more groups have been routed, now and
+	// then.
+	Watch func(groups int)
 }
 
 // Label is the engine's name, with the effort if there is one: weave/2.
@@ -120,6 +123,9 @@ func (p *Problem) lay(r Run) (*route.State, Row) {
 	start := time.Now()
 	finder := newFinder(p.Hops)
 	made := time.Since(start)
+	if r.Watch != nil {
+		finder = &watched{Finder: finder, watch: r.Watch}
+	}
 	router := r.Engine.New(p.Graph, p.Hops, multicast.Options{Effort: r.Effort})
 	timing, err := route.All(s, p.Demand, finder, router, time.Now)
 	total := time.Since(start)
@@ -129,6 +135,22 @@ func (p *Problem) lay(r Run) (*route.State, Row) {
 		row.Error = err.Error()
 	}
 	return s, row
+}
+
+// watched tells how often roots were found, which is once for each group and
+// once more for each that is routed again.
+type watched struct {
+	route.Finder
+	watch func(int)
+	calls int
+}
+
+func (w *watched) Find(leaves []int32) route.Centers {
+	const often = 64
+	if w.calls++; w.calls%often == 0 {
+		w.watch(often)
+	}
+	return w.Finder.Find(leaves)
 }
 
 func check(s *route.State, d *route.Demand) []string {

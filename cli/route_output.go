@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"heddle/cli/compare"
+	"heddle/cli/picture"
+	"heddle/cli/text"
+)
+
+// comparison is one call of heddle route.
+type comparison struct {
+	a       *app
+	source  source
+	flags   routeFlags
+	problem *compare.Problem
+	rows    []compare.Row
+	series  []picture.Series
+	cycles  []string // with --verbose, an example of each engine's
+}
+
+// routed is the JSON object of one engine.
+type routed struct {
+	Fabric  string `json:"fabric"`
+	Pattern string `json:"pattern"`
+	compare.Row
+}
+
+// run routes with one engine and writes what is of that engine alone.
+func (c *comparison) run(run compare.Run) error {
+	result := c.a.watch(c.problem, run)
+	c.rows = append(c.rows, result.Row)
+	if c.flags.svg != "" || c.flags.png != "" {
+		c.series = append(c.series, seriesOf(result))
+	}
+	if c.flags.json {
+		return writeJSON(c.a.out, routed{c.source.name, c.flags.what(), result.Row})
+	}
+	if result.Cyclic {
+		c.cycles = append(c.cycles, result.Label()+": "+result.Cycle.Text(c.source.Fabric))
+	}
+	return nil
+}
+
+// watch routes with one engine and shows progress.
+func (a *app) watch(p *compare.Problem, run compare.Run) compare.Result {
+	steps := p.Demand.NumGroups()
+	if run.Effort > 1 {
+		steps = -1 // as often as it gains
+	}
+	bar := a.progress()
+	bar.start(run.Label(), steps)
+	defer bar.end()
+	if bar.out != nil {
+		run.Watch = bar.step
+	}
+	return p.Route(run)
+}
+
+func seriesOf(r compare.Result) picture.Series {
+	return picture.Series{
+		Label: r.Label(), MaxEFI: r.MaxEFI, AvgEFI: r.AvgEFI,
+		Histogram: r.Measures.Histogram, Load: r.State.Load(),
+	}
+}
+
+// finish writes what is of all engines.
+func (c *comparison) finish() error {
+	if !c.flags.json {
+		if err := buffered(c.a.out, c.table); err != nil {
+			return err
+		}
+	}
+	return c.pictures()
+}
+
+func (c *comparison) table(w io.Writer) error {
+	r := c.rows[0]
+	fmt.Fprintf(w, "%s, %s: %s with %s\n", c.source.name, c.flags.what(), text.Count(r.Groups, "group"), text.Count(r.Members, "member")) //nolint:errcheck // told by Flush
+	if err := compare.WriteTable(w, c.rows); err != nil {
+		return err
+	}
+	for i, cut := range r.CutOff {
+		if i == faultLines && !c.flags.verbose {
+			fmt.Fprintf(w, "and %d more: see --verbose\n", len(r.CutOff)-i) //nolint:errcheck // told by Flush
+			break
+		}
+		fmt.Fprintf(w, "cut off: %s\n", cut) //nolint:errcheck // told by Flush
+	}
+	if c.flags.verbose {
+		for _, cycle := range c.cycles {
+			fmt.Fprintf(w, "cycle of %s\n", cycle) //nolint:errcheck // told by Flush
+		}
+	}
+	return nil
+}
+
+func (c *comparison) pictures() error {
+	p := picture.Picture{
+		Title: c.source.name + ", " + c.flags.what(),
+		Graph: c.problem.Graph, Shape: shapeOf(c.source.name), Series: c.series,
+	}
+	if c.flags.svg != "" {
+		if err := c.a.output(c.flags.svg, p.SVG); err != nil {
+			return err
+		}
+	}
+	if c.flags.png != "" {
+		return c.a.output(c.flags.png, p.PNG)
+	}
+	return nil
+}
+
+// verdict is the error of rows that are not as they should be.
+func verdict(rows []compare.Row) error {
+	for _, r := range rows {
+		switch {
+		case r.Error != "":
+			return fmt.Errorf("%s: %s", r.Label(), r.Error)
+		case !r.Valid:
+			return fmt.Errorf("%s: %s", r.Label(), r.Faults[0])
+		}
+	}
+	if cut := rows[0].CutOff; len(cut) > 0 {
+		return fmt.Errorf("%s cut off, such as %s", text.Count(len(cut), "member"), cut[0])
+	}
+	return nil
+}
