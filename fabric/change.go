@@ -1,6 +1,9 @@
 package fabric
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // bitset is a set of small integers; nil is empty.
 type bitset []uint64
@@ -44,4 +47,28 @@ func marked[ID ~int32](old bitset, n int, ids []ID, set bool) bitset {
 		}
 	}
 	return s
+}
+
+// Diff lists the nodes and links that are alive in one of f and old and dead in
+// the other; both are of one family, made by Without and With. A link is listed
+// for its own sake only, not for a node's. Cost: one bit for each node and link.
+func (f *Fabric) Diff(old *Fabric) (nodes []NodeID, links []LinkID) {
+	return differing[NodeID](f.deadNodes, old.deadNodes), differing[LinkID](f.deadLinks, old.deadLinks)
+}
+
+func differing[ID ~int32](a, b bitset) (ids []ID) {
+	for i := range max(len(a), len(b)) {
+		for w := a.word(i) ^ b.word(i); w != 0; w &= w - 1 {
+			ids = append(ids, ID(i*64+bits.TrailingZeros64(w)))
+		}
+	}
+	return ids
+}
+
+// word is a word of the set; beyond its end it is empty.
+func (s bitset) word(i int) uint64 {
+	if i >= len(s) {
+		return 0
+	}
+	return s[i]
 }

@@ -18,9 +18,6 @@ type ballFinder struct {
 func newBallFinder(h *Hops) *ballFinder {
 	n := len(h.to)
 	f := &ballFinder{h: h, set: make([]uint64, setWords(n))}
-	for r := range f.balls {
-		f.balls[r] = make([][]uint64, n)
-	}
 	return f
 }
 
@@ -67,6 +64,9 @@ func (f *ballFinder) intersect(leaves []int32, r byte) bool {
 func (f *ballFinder) ordered() bool { return &f.h.to[0] != &f.h.from[0] }
 
 func (f *ballFinder) ball(leaf int32, r byte) []uint64 {
+	if f.balls[r] == nil {
+		f.balls[r] = make([][]uint64, len(f.h.to))
+	}
 	if b := f.balls[r][leaf]; b != nil {
 		return b
 	}

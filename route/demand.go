@@ -61,7 +61,7 @@ func (c *collapser) group(i int32, members []fabric.End) {
 		}
 		c.stamp[v] = i + 1
 		c.d.leaves = append(c.d.leaves, v)
-		mixed = mixed || c.g.part[v] != c.g.part[c.d.leaves[first]]
+		mixed = mixed || c.g.Part(v) != c.g.Part(c.d.leaves[first])
 	}
 	if mixed {
 		c.keepLargest(i, first, members)
@@ -93,20 +93,20 @@ func (c *collapser) keepLargest(i int32, first int, members []fabric.End) {
 	count := map[int32]int{}
 	best := int32(-1)
 	for _, v := range c.d.leaves[first:] {
-		p := c.g.part[v]
+		p := c.g.Part(v)
 		count[p]++
 		if best < 0 || count[p] > count[best] {
 			best = p
 		}
 	}
 	for _, m := range members {
-		if v := c.leaf(m); v >= 0 && c.g.part[v] != best {
+		if v := c.leaf(m); v >= 0 && c.g.Part(v) != best {
 			c.d.cut = append(c.d.cut, CutOff{int(i), m, fmt.Sprintf("no path leads to its switch %s", c.g.Label(v))})
 		}
 	}
 	kept := c.d.leaves[:first]
 	for _, v := range c.d.leaves[first:] {
-		if c.g.part[v] == best {
+		if c.g.Part(v) == best {
 			kept = append(kept, v)
 		}
 	}

@@ -1,6 +1,9 @@
 package route
 
 import (
+	"slices"
+	"sync"
+
 	"heddle/fabric"
 )
 
@@ -28,7 +31,7 @@ type Graph struct {
 	edge   []int32         // by LinkID; -1 for what is no edge
 	ends   [][2]int32      // by edge: the vertices of link ends A and B
 	usable []bool          // by vertex
-	part   []int32         // by vertex: connected component, -1 where unusable
+	parts  func() []int32  // by vertex: connected component, -1 where unusable
 	order  Order
 	only   bool // multicast switches only
 
@@ -36,6 +39,9 @@ type Graph struct {
 	// in ascending order of port number. They are one in an unordered graph.
 	up, down arcs
 }
+
+// arcs is a table of arcs by vertex.
+type arcs [][]Arc
 
 // Order ranks the vertices of a graph: an edge leads up from its end with the
 // larger value to the one with the smaller; at equal values, to the lower
@@ -49,14 +55,6 @@ func (o Order) above(v, u int32) bool {
 	}
 	return v < u
 }
-
-// arcs is a table of arcs by vertex.
-type arcs struct {
-	start []int32
-	list  []Arc
-}
-
-func (a *arcs) of(v int32) []Arc { return a.list[a.start[v]:a.start[v+1]] }
 
 // Selection says what of a fabric a graph is made of.
 type Selection struct {
@@ -82,12 +80,49 @@ func NewGraph(f *fabric.Fabric, sel Selection) *Graph {
 }
 
 // On is the graph of a changed fabric, made from that of g by Without or With:
-// the same selection, the same numbers.
+// the same selection, the same numbers. Its cost is that of what changed, and a
+// copy of the list of vertices.
 func (g *Graph) On(f *fabric.Fabric) *Graph {
 	h := *g
 	h.f = f
-	h.lay()
+	h.usable = slices.Clone(g.usable)
+	touched := g.touched(f)
+	for _, v := range touched {
+		h.usable[v] = h.use(v)
+	}
+	h.up, h.down = slices.Clone(g.up), slices.Clone(g.down)
+	var slab []Arc
+	for _, v := range touched {
+		slab = h.layVertex(v, slab)
+	}
+	h.parts = sync.OnceValue(h.findParts)
 	return &h
+}
+
+// touched lists the vertices whose arcs may differ on a changed fabric.
+func (g *Graph) touched(f *fabric.Fabric) (list []int32) {
+	nodes, links := f.Diff(g.f)
+	for _, id := range nodes {
+		list = g.appendVertex(list, id)
+		for p := 1; p <= int(f.Node(id).NumPorts); p++ {
+			if l := f.Port(fabric.End{Node: id, Port: uint16(p)}).Link; l != fabric.NoLink {
+				links = append(links, l)
+			}
+		}
+	}
+	for _, id := range links {
+		l := f.Link(id)
+		list = g.appendVertex(g.appendVertex(list, l.A.Node), l.B.Node)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func (g *Graph) appendVertex(list []int32, id fabric.NodeID) []int32 {
+	if v := g.vertex[id]; v >= 0 {
+		list = append(list, v)
+	}
+	return list
 }
 
 // Ordered is the same graph under an order.
@@ -115,19 +150,55 @@ func (g *Graph) numberEdges() {
 
 // lay makes all that depends on what is alive.
 func (g *Graph) lay() {
-	g.usable = make([]bool, len(g.nodes))
-	for v, id := range g.nodes {
-		g.usable[v] = g.f.NodeUp(id) && (!g.only || g.f.Node(id).MulticastCap != 0)
+	n := len(g.nodes)
+	g.usable = make([]bool, n)
+	for v := range g.nodes {
+		g.usable[v] = g.use(int32(v))
 	}
-	all := func(int32, int32) bool { return true }
+	g.up, g.down = make(arcs, n), make(arcs, n)
+	var slab []Arc
+	for v := range g.nodes {
+		slab = g.layVertex(int32(v), slab)
+	}
+	g.parts = sync.OnceValue(g.findParts)
+}
+
+// use tells whether trees may use a vertex.
+func (g *Graph) use(v int32) bool {
+	id := g.nodes[v]
+	return g.f.NodeUp(id) && (!g.only || g.f.Node(id).MulticastCap != 0)
+}
+
+// layVertex lists the arcs of a vertex by port number. They are cut from a slab
+// with room for all cables of the vertex, what is left of it is returned.
+func (g *Graph) layVertex(v int32, slab []Arc) []Arc {
+	g.up[v], g.down[v] = nil, nil
+	if !g.usable[v] {
+		return slab
+	}
+	id := g.nodes[v]
+	most := int(g.f.Node(id).NumPorts)
+	if cap(slab) < most {
+		slab = make([]Arc, 0, max(most, 1<<12))
+	}
+	up, down := slab[:0], []Arc(nil)
+	for e, peer := range g.f.Ports(id) {
+		to := g.vertex[peer.Node]
+		if to < 0 || to == v || !g.usable[to] {
+			continue
+		}
+		a := Arc{to, g.edge[g.f.Port(e).Link]}
+		if g.order == nil || g.order.above(to, v) {
+			up = append(up, a)
+		} else {
+			down = append(down, a)
+		}
+	}
+	g.up[v], g.down[v] = slices.Clip(up), down
 	if g.order == nil {
-		g.up = g.layArcs(all)
-		g.down = g.up
-	} else {
-		g.up = g.layArcs(func(u, v int32) bool { return g.order.above(v, u) })
-		g.down = g.layArcs(func(u, v int32) bool { return g.order.above(u, v) })
+		g.down[v] = g.up[v]
 	}
-	g.findParts()
+	return slab[len(up):len(up):cap(slab)]
 }
 
 // EdgeUp tells whether an edge can be used.
@@ -135,59 +206,44 @@ func (g *Graph) EdgeUp(e int32) bool {
 	return g.f.LinkUp(g.links[e]) && g.usable[g.ends[e][0]] && g.usable[g.ends[e][1]]
 }
 
-// layArcs lists the arcs u->v that keep allows, by u and port number. A bucket
-// sort by port keeps it linear.
-func (g *Graph) layArcs(keep func(u, v int32) bool) arcs {
-	a := arcs{start: make([]int32, len(g.nodes)+1)}
-	for v, id := range g.nodes {
-		a.start[v] = int32(len(a.list))
-		if !g.usable[v] {
-			continue
-		}
-		for e, peer := range g.f.Ports(id) {
-			to := g.vertex[peer.Node]
-			if to < 0 || to == int32(v) || !g.usable[to] || !keep(int32(v), to) {
-				continue
-			}
-			a.list = append(a.list, Arc{to, g.edge[g.f.Port(e).Link]})
-		}
-	}
-	a.start[len(g.nodes)] = int32(len(a.list))
-	return a
-}
+// Part is the connected component of a vertex, whatever the order; -1 where it
+// cannot be used.
+func (g *Graph) Part(v int32) int32 { return g.parts()[v] }
 
-// findParts labels the connected components, whatever the order.
-func (g *Graph) findParts() {
-	g.part = make([]int32, len(g.nodes))
-	for v := range g.part {
-		g.part[v] = -1
+// findParts labels the connected components.
+func (g *Graph) findParts() []int32 {
+	part := make([]int32, len(g.nodes))
+	for v := range part {
+		part[v] = -1
 	}
 	next := int32(0)
-	var queue []int32
-	for v := range g.part {
-		if g.part[v] >= 0 || !g.usable[v] {
+	var stack []int32
+	for v := range part {
+		if part[v] >= 0 || !g.usable[v] {
 			continue
 		}
-		queue = append(queue[:0], int32(v))
-		g.part[v] = next
-		for len(queue) > 0 {
-			u := queue[len(queue)-1]
-			queue = g.spread(u, queue[:len(queue)-1])
+		stack = append(stack[:0], int32(v))
+		part[v] = next
+		for len(stack) > 0 {
+			u := stack[len(stack)-1]
+			stack = g.spread(u, part, stack[:len(stack)-1])
 		}
 		next++
 	}
+	return part
 }
 
-func (g *Graph) spread(u int32, queue []int32) []int32 {
-	for _, dir := range [2]*arcs{&g.up, &g.down} {
-		for _, a := range dir.of(u) {
-			if g.part[a.To] < 0 {
-				g.part[a.To] = g.part[u]
-				queue = append(queue, a.To)
+// spread gives the neighbours of u its label.
+func (g *Graph) spread(u int32, part, stack []int32) []int32 {
+	for _, list := range [2][]Arc{g.up[u], g.down[u]} {
+		for _, a := range list {
+			if part[a.To] < 0 {
+				part[a.To] = part[u]
+				stack = append(stack, a.To)
 			}
 		}
 	}
-	return queue
+	return stack
 }
 
 // Fabric is the fabric that the graph is of.
@@ -219,10 +275,10 @@ func (g *Graph) Ends(e int32) (a, b int32) { return g.ends[e][0], g.ends[e][1] }
 
 // Up lists the arcs of a vertex that may lead towards a tree's root, in the
 // order of port numbers. The slice must not be changed.
-func (g *Graph) Up(v int32) []Arc { return g.up.of(v) }
+func (g *Graph) Up(v int32) []Arc { return g.up[v] }
 
 // Down lists the arcs of a vertex that may lead away from a tree's root.
-func (g *Graph) Down(v int32) []Arc { return g.down.of(v) }
+func (g *Graph) Down(v int32) []Arc { return g.down[v] }
 
 // Label names a vertex in messages.
 func (g *Graph) Label(v int32) string { return g.f.Node(g.nodes[v]).Label() }

@@ -23,14 +23,15 @@ const (
 // table is kept both ways. A Hops is immutable; tables that Without made share
 // the rows that did not change.
 type Hops struct {
+	g    *Graph
 	to   [][]byte // to[r][x]: hops from x up to r
 	from [][]byte // from[x][r]: the same; one with to where there is no order
-	max  byte     // the largest finite count
+	max  byte     // no finite count is larger
 }
 
 // NewHops computes the table with so many workers (at least 1).
 func NewHops(g *Graph, workers int) (*Hops, error) {
-	h := &Hops{to: table(g.NumVertices())}
+	h := &Hops{g: g, to: table(g.NumVertices())}
 	h.from = h.to
 	if g.order != nil {
 		h.from = table(g.NumVertices())
@@ -41,7 +42,7 @@ func NewHops(g *Graph, workers int) (*Hops, error) {
 	)
 	for range max(1, workers) {
 		wg.Go(func() {
-			b := newBundle(g, &g.down, h.to)
+			b := newBundle(g, g.down, h.to)
 			for first := next.Add(lanes) - lanes; int(first) < g.NumVertices(); first = next.Add(lanes) - lanes {
 				b.search(first)
 			}
@@ -57,12 +58,13 @@ func NewHops(g *Graph, workers int) (*Hops, error) {
 // finish finds the largest count and refuses a fabric that is too wide.
 func (h *Hops) finish(g *Graph) error {
 	h.max = 0
+	part := g.parts()
 	for r, row := range h.to {
 		for x, d := range row {
 			if d != Far && d > h.max {
 				h.max = d
 			}
-			if d == Far && g.order == nil && g.part[r] == g.part[x] && g.part[r] >= 0 {
+			if d == Far && g.order == nil && part[r] == part[x] && part[r] >= 0 {
 				return fmt.Errorf("%s and %s are more than %d hops apart", g.Label(int32(r)), g.Label(int32(x)), MaxHops)
 			}
 		}
@@ -107,7 +109,8 @@ func (h *Hops) To(r int32) []byte { return h.to[r] }
 // be changed.
 func (h *Hops) From(x int32) []byte { return h.from[x] }
 
-// Max is the largest finite count: the diameter of the switch graph.
+// Max is the largest finite count, the diameter of the switch graph. In a table
+// made by On it may be that of a table before, if that was larger.
 func (h *Hops) Max() byte { return h.max }
 
 // lanes is how many searches a bundle makes at once: one a bit.
@@ -115,13 +118,13 @@ const lanes = 64
 
 // bundle is a breadth-first search from 64 roots at once, a bit for each.
 type bundle struct {
-	arcs             *arcs
+	arcs             arcs
 	rows             [][]byte
 	usable           []bool
 	seen, front, nxt []uint64
 }
 
-func newBundle(g *Graph, a *arcs, rows [][]byte) *bundle {
+func newBundle(g *Graph, a arcs, rows [][]byte) *bundle {
 	n := g.NumVertices()
 	return &bundle{a, rows, g.usable, make([]uint64, n), make([]uint64, n), make([]uint64, n)}
 }
@@ -154,7 +157,7 @@ func (b *bundle) step() bool {
 		if f == 0 {
 			continue
 		}
-		for _, a := range b.arcs.of(int32(v)) {
+		for _, a := range b.arcs[v] {
 			b.nxt[a.To] |= f
 		}
 	}

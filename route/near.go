@@ -24,7 +24,3 @@ func (g *Graph) PortOf(v, e int32) uint16 {
 	}
 	return l.B.Port
 }
-
-// Part is the connected component of a vertex, whatever the order; -1 where it
-// cannot be used.
-func (g *Graph) Part(v int32) int32 { return g.part[v] }

@@ -117,7 +117,7 @@ func growFromCenters(g *Graph) Order {
 	starts := make([]int32, 0, 1)
 	seen := make([]bool, g.NumVertices()) // by component
 	for v := range int32(g.NumVertices()) {
-		if p := g.part[v]; p >= 0 && !seen[p] {
+		if p := g.Part(v); p >= 0 && !seen[p] {
 			seen[p] = true
 			starts = append(starts, g.middle(v))
 		}
@@ -207,7 +207,7 @@ func highest(g *Graph, ranks Order) (tops []int32, whole bool) {
 	leaves := make([]int, g.NumVertices())
 	parts := int32(0)
 	for v := range int32(g.NumVertices()) {
-		p := g.part[v]
+		p := g.Part(v)
 		if p < 0 {
 			continue
 		}

@@ -137,14 +137,15 @@ func (s *State) touch(v, n int32) {
 }
 
 // Rebase moves the state to a changed fabric (Graph.On) and its hop table
-// (Hops.Without). Trees that use a dead edge or switch are taken out, and their
+// (Hops.On). Trees that use a dead edge or switch are taken out, and their
 // groups listed: they are to be routed anew. All other trees stay as they are;
 // after a loss they keep the least height, since distances only grow.
 func (s *State) Rebase(g *Graph, h *Hops) (lost []int) {
+	gone, _ := changedEdges(s.Graph, g)
 	s.Graph, s.Hops = g, h
 	dead := make([]bool, g.NumEdges())
-	for e := range dead {
-		dead[e] = !g.EdgeUp(int32(e))
+	for _, e := range gone {
+		dead[e] = true
 	}
 	for i := range s.trees {
 		if s.broken(s.trees[i], dead) {
