@@ -32,19 +32,19 @@ func TestHopsOn(t *testing.T) {
 			}
 			g = g.Ordered(order)
 		}
-		h := hopsOf(t, g)
+		h := hopsFor(t, g)
 		for range rapid.IntRange(1, 4).Draw(t, "steps") {
 			f = change(t, f)
 			g = g.On(f)
 			if h, err = h.On(g); err != nil {
 				t.Fatal(err)
 			}
-			sameHops(t, h, hopsOf(t, route.NewGraph(f, route.Selection{Order: order})))
+			sameHops(t, h, hopsFor(t, route.NewGraph(f, route.Selection{Order: order})))
 		}
 	})
 }
 
-func hopsOf(t *rapid.T, g *route.Graph) *route.Hops {
+func hopsFor(t *rapid.T, g *route.Graph) *route.Hops {
 	h, err := route.NewHops(g, 1)
 	if err != nil {
 		t.Fatal(err)
