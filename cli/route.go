@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func (f *routeFlags) add(cmd *cobra.Command) {
 	set.StringVar(&f.png, "png", "", "the same as PNG")
 	set.StringVar(&f.mft, "mft", "", "directory for multicast tables, ENGINE.mfts and ENGINE.members")
 	set.StringVar(&f.lft, "lft", "", "directory for unicast tables, ENGINE.lfts")
-	set.StringVar(&f.unicast, "unicast", "", "unicast engine for --lft, and to look for cycles together with: minhop or updown")
+	set.StringVar(&f.unicast, "unicast", "", unicastHelp())
 	inputFlag(cmd, &f.input)
 }
 
@@ -87,6 +88,9 @@ func (f *routeFlags) check() ([]compare.Run, error) {
 	if !slices.Contains([]string{"auto", "ranks"}, f.order) {
 		return nil, usagef("no order %q; there are auto, ranks", f.order)
 	}
+	if err := f.checkTables(); err != nil {
+		return nil, err
+	}
 	runs, err := compare.Runs(f.engines, []int{f.effort})
 	if err != nil {
 		return nil, &usageError{err}
@@ -109,6 +113,9 @@ func (a *app) route(arg string, f routeFlags) error {
 		return err
 	}
 	c := comparison{a: a, source: s, flags: f, problem: p}
+	if err := errors.Join(c.checkMLIDs(), c.routeUnicast()); err != nil {
+		return err
+	}
 	for _, run := range runs {
 		if err := c.run(run); err != nil {
 			return err

@@ -3,10 +3,12 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"heddle/cli/compare"
 	"heddle/cli/picture"
 	"heddle/cli/text"
+	"heddle/route"
 )
 
 // comparison is one call of heddle route.
@@ -17,7 +19,10 @@ type comparison struct {
 	problem *compare.Problem
 	rows    []compare.Row
 	series  []picture.Series
-	cycles  []string // with --verbose, an example of each engine's
+	tables  *route.LFTs // with --unicast
+	paths   route.Cycle // of unicast alone
+	both    []string    // by engine, whether it and unicast have a cycle together
+	notes   []string    // examples of cycles
 }
 
 // routed is the JSON object of one engine.
@@ -25,6 +30,15 @@ type routed struct {
 	Fabric  string `json:"fabric"`
 	Pattern string `json:"pattern"`
 	compare.Row
+	*together
+}
+
+// together is what unicast and multicast have to do with each other.
+type together struct {
+	Unicast string `json:"unicast"`
+	// UnicastCyclic is of unicast alone, BothCyclic of both on one virtual lane.
+	UnicastCyclic bool `json:"unicastCyclic"`
+	BothCyclic    bool `json:"bothCyclic"`
 }
 
 // run routes with one engine and writes what is of that engine alone.
@@ -34,13 +48,39 @@ func (c *comparison) run(run compare.Run) error {
 	if c.flags.svg != "" || c.flags.png != "" {
 		c.series = append(c.series, seriesOf(result))
 	}
+	both := c.compareUnicast(result)
 	if c.flags.json {
-		return writeJSON(c.a.out, routed{c.source.name, c.flags.what(), result.Row})
+		if err := writeJSON(c.a.out, routed{c.source.name, c.flags.what(), result.Row, both}); err != nil {
+			return err
+		}
 	}
-	if result.Cyclic {
-		c.cycles = append(c.cycles, result.Label()+": "+result.Cycle.Text(c.source.Fabric))
+	return c.writeMFTs(result)
+}
+
+// compareUnicast looks for cycles of unicast and the trees, and notes them.
+func (c *comparison) compareUnicast(r compare.Result) *together {
+	c.note(r.Label(), r.Cycle)
+	if c.tables == nil {
+		return nil
 	}
-	return nil
+	both := c.together(r.State)
+	c.both = append(c.both, r.Label()+" "+cyclic(both))
+	c.note(c.flags.unicast+" and "+r.Label()+" together", both)
+	return &together{c.flags.unicast, c.paths.Cyclic(), both.Cyclic()}
+}
+
+func cyclic(c route.Cycle) string {
+	if c.Cyclic() {
+		return "cyclic"
+	}
+	return "acyclic"
+}
+
+// note names an example of a cycle.
+func (c *comparison) note(what string, cycle route.Cycle) {
+	if cycle.Cyclic() {
+		c.notes = append(c.notes, what+": cycle of "+cycle.Text(c.source.Fabric))
+	}
 }
 
 // watch routes with one engine and shows progress.
@@ -88,9 +128,13 @@ func (c *comparison) table(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "cut off: %s\n", cut) //nolint:errcheck // told by Flush
 	}
+	if c.tables != nil {
+		fmt.Fprintf(w, "unicast %s is %s; together with %s\n", //nolint:errcheck // told by Flush
+			c.flags.unicast, cyclic(c.paths), strings.Join(c.both, ", "))
+	}
 	if c.flags.verbose {
-		for _, cycle := range c.cycles {
-			fmt.Fprintf(w, "cycle of %s\n", cycle) //nolint:errcheck // told by Flush
+		for _, note := range c.notes {
+			fmt.Fprintln(w, note) //nolint:errcheck // told by Flush
 		}
 	}
 	return nil
