@@ -60,6 +60,16 @@ func (a *app) parent(use, short, long string) *cobra.Command {
 	}
 }
 
+// argument is the Args of a command that takes one argument.
+func argument(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usagef("%s: want one %s, not %d; see %s --help", cmd.CommandPath(), name, len(args), cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
 // usageError is of a command line that cannot be understood.
 type usageError struct{ err error }
 

@@ -7,7 +7,3 @@ func (a *app) benchCommand() *cobra.Command {
 	cmd.AddCommand(a.benchRoutingCommand())
 	return cmd
 }
-
-func (a *app) demoCommand() *cobra.Command {
-	return &cobra.Command{Use: "demo"}
-}

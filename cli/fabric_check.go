@@ -18,7 +18,7 @@ func (a *app) checkCommand() *cobra.Command {
 		Use: "check FABRIC", Short: "Count what is in a fabric and list its faults",
 		Long: "Count what is in a fabric and list its faults. The exit status is 1 where there\n" +
 			"are faults that routing cannot live with.\n\n" + fabricHelp,
-		Args: cobra.ExactArgs(1),
+		Args: argument("FABRIC"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := a.open(args[0], input)
 			if err != nil {

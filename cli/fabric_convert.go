@@ -9,7 +9,7 @@ func (a *app) convertCommand() *cobra.Command {
 		Use: "convert FABRIC", Short: "Write a fabric in another format",
 		Long: "Write a fabric in another format. What the fabric's faults leave of it is\n" +
 			"written; the exit status is 1 where routing cannot live with them.\n\n" + fabricHelp,
-		Args: cobra.ExactArgs(1),
+		Args: argument("FABRIC"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if to.format == "" && to.path == "" {
 				return usagef("--format or -o is needed, to tell which format to write")

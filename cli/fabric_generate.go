@@ -19,7 +19,7 @@ func (a *app) generateCommand() *cobra.Command {
 		Use: "generate SPEC", Short: "Generate a fabric from a short text",
 		Long: "Generate a fabric from a short text and write it, as ibnetdiscover's output\n" +
 			"unless another format is named or shows from the file's name.\n\n" + topologyHelp(),
-		Args: cobra.ExactArgs(1),
+		Args: argument("SPEC"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := to.check(); err != nil {
 				return err

@@ -24,7 +24,7 @@ func (a *app) showCommand() *cobra.Command {
 		Use: "show FABRIC", Short: "Describe a fabric",
 		Long: "Describe a fabric: its nodes and links by kind, how far switches are from each\n" +
 			"other, whether they are layered as a tree.\n\n" + fabricHelp,
-		Args: cobra.ExactArgs(1),
+		Args: argument("FABRIC"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := a.open(args[0], input)
 			if err != nil {

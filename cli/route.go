@@ -33,7 +33,7 @@ func (a *app) routeCommand() *cobra.Command {
 			"each how many trees share a link (EFI), how high the trees are, and how long it\n" +
 			"took. The exit status is 1 where a member cannot be reached, an engine failed, or\n" +
 			"its trees are wrong.\n\n" + fabricHelp + "\n\nPatterns:\n" + patternHelp() + "\n\nEngines:\n" + engineHelp(),
-		Args: cobra.ExactArgs(1),
+		Args: argument("FABRIC"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.route(args[0], flags) },
 	}
 	flags.add(cmd)

@@ -61,7 +61,7 @@ type CutOff struct {
 }
 
 // String is one line.
-func (c CutOff) String() string { return fmt.Sprintf("%s: %s %s", c.Group, c.Member, c.Why) }
+func (c CutOff) String() string { return fmt.Sprintf("%s of %s: %s", c.Member, c.Group, c.Why) }
 
 // CutOff lists the members that no tree can reach, by name.
 func (p *Problem) CutOff() []CutOff {
@@ -83,8 +83,13 @@ func (p *Problem) describe(r *Row) {
 	r.CutOff = p.CutOff()
 }
 
+// measure takes over the measures; of an engine that failed only what was asked
+// of it.
 func (r *Row) measure(m route.Measures) {
 	r.Groups, r.Members = m.Groups, m.Members
+	if r.Error != "" {
+		return
+	}
 	r.MaxEFI, r.AvgEFI, r.Links, r.MaxHeight = m.MaxEFI, m.AvgEFI, m.Links, m.MaxHeight
 }
 

@@ -16,20 +16,25 @@ func seriesColours() []color.Color {
 		color.RGBA{0xcc, 0x79, 0xa7, 0xff}, // rose
 		color.RGBA{0x00, 0x9e, 0x73, 0xff}, // green
 		color.RGBA{0x5b, 0x2c, 0x6f, 0xff}, // violet
+		color.RGBA{0xd5, 0x5e, 0x00, 0xff}, // vermilion
+		color.RGBA{0x30, 0x30, 0x30, 0xff}, // black
 	}
 }
 
 // shades is the number of colours of the load scale.
 const shades = 24
 
-// scale gives loads a shade: evenly where loads are small, else by the
-// logarithm, so that both a load of 7 and one of 1,000 show in one picture.
+// scale gives loads a shade, evenly from 0 to a top; what is above the top has the
+// last shade.
 type scale struct{ top int }
 
-// maxEven is the largest top of an even scale.
-const maxEven = 60
+// headroom is how many times the maximum EFI of the best engine the top of the
+// scale is at most, so that engines that come near it can be told apart however
+// bad others are.
+const headroom = 3
 
-func newScale(top int) scale { return scale{max(1, top)} }
+// newScale makes the scale for the maximum EFIs of some engines.
+func newScale(best, worst int) scale { return scale{max(1, min(headroom*best, worst))} }
 
 // shade is 0 for no load and 1 to shades for others.
 func (s scale) shade(load int32) int {
@@ -40,11 +45,20 @@ func (s scale) shade(load int32) int {
 }
 
 // at is the place of a load on the scale, 0 to 1.
-func (s scale) at(load int32) float64 {
-	if s.top <= maxEven {
-		return float64(load) / float64(s.top)
+func (s scale) at(load int32) float64 { return min(1, float64(load)/float64(s.top)) }
+
+// ticks are some loads on the scale, evenly spaced, and its top.
+func (s scale) ticks() []int {
+	const most = 8
+	step := 1
+	for i := 0; s.top > most*step; i++ {
+		step = []int{1, 2, 5}[i%3] * int(math.Pow10(i/3))
 	}
-	return math.Log1p(float64(load)) / math.Log1p(float64(s.top))
+	var list []int
+	for t := step; 2*t+step <= 2*s.top-step; t += step {
+		list = append(list, t)
+	}
+	return append(list, s.top)
 }
 
 // stops are the colours of the scale from light load to heavy load.

@@ -63,7 +63,8 @@ func (b bins) names() []string {
 // histogram draws how many links have how much load, a group of bars for each
 // bin with a bar for each engine.
 func (p Picture) histogram(c draw.Canvas) {
-	b := newBins(p.maxEFI()).from(p.minEFI())
+	_, worst := p.efi()
+	b := newBins(worst).from(p.minEFI())
 	chart := plot.New()
 	chart.X.Label.Text, chart.Y.Label.Text = "trees on a link (EFI)", "links"
 	chart.NominalX(b.names()...)

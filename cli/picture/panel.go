@@ -102,7 +102,11 @@ func (p *panel) stub(path *vg.Path, a, b point) {
 
 // dot draws switches, with the colour of the load between them.
 func (p *panel) dot(at vg.Point, load int32) {
-	radius := min(3.5, max(0.8, 0.36*vg.Length(p.gap)*p.canvas.Size().X))
+	share := vg.Length(0.36)
+	if p.wrap {
+		share = 0.22 // lines between neighbours must show
+	}
+	radius := min(3.5, max(0.8, share*vg.Length(p.gap)*p.canvas.Size().X))
 	var c color.Color = color.RGBA{0x40, 0x40, 0x40, 0xff}
 	if load >= 0 {
 		c = colourOf(p.scale.shade(load))

@@ -97,7 +97,7 @@ func (p Picture) draw(page draw.Canvas) {
 	p.histogram(part(page, page.Min.X+margin, top-histHeight, page.Max.X-margin, top))
 	top -= histHeight
 	l := newLines(p.Graph, newLayout(p.Graph, p.Shape))
-	scale := newScale(p.maxEFI())
+	scale := newScale(p.efi())
 	width := (page.Size().X - margin) / vg.Length(p.columns())
 	for i, s := range p.Series {
 		x := page.Min.X + margin + vg.Length(i%p.columns())*width
@@ -128,17 +128,18 @@ func square(c draw.Canvas) draw.Canvas {
 	return draw.Crop(c, dx, -dx, dy, -dy)
 }
 
-func (p Picture) maxEFI() int {
-	top := 0
+// efi is the least and the largest maximum EFI of the engines.
+func (p Picture) efi() (best, worst int) {
+	best = p.Series[0].MaxEFI
 	for _, s := range p.Series {
-		top = max(top, s.MaxEFI)
+		best, worst = min(best, s.MaxEFI), max(worst, s.MaxEFI)
 	}
-	return top
+	return best, worst
 }
 
 // minEFI is the least load of any link.
 func (p Picture) minEFI() int {
-	least := p.maxEFI()
+	_, least := p.efi()
 	for _, s := range p.Series {
 		for load, links := range s.Histogram {
 			if links > 0 {
@@ -159,24 +160,16 @@ func (p Picture) legend(c draw.Canvas, s scale, note string) {
 		left, right := vg.Length(i-1)*width/shades, vg.Length(i)*width/shades
 		box(c, vg.Rectangle{Min: vg.Point{X: x + left, Y: y}, Max: vg.Point{X: x + right, Y: y + height}}, colourOf(i))
 	}
-	for _, load := range ticks(p.maxEFI()) {
-		label(c, vg.Point{X: x + vg.Length(s.at(int32(load)))*width, Y: y - 12}, small, fmt.Sprint(load), draw.XCenter)
-	}
-	label(c, vg.Point{X: x + width + 24, Y: y}, small, "a line is as its most loaded link", draw.XLeft)
-	label(c, vg.Point{X: x + width + 24, Y: y - 12}, small, note, draw.XLeft)
-}
-
-// ticks are 1, 2, 5, 10, ... up to a number, and the number.
-func ticks(top int) []int {
-	var list []int
-	for base := 1; base <= top; base *= 10 {
-		for _, m := range []int{1, 2, 5} {
-			if t := m * base; t*3 < top*2 {
-				list = append(list, t)
-			}
+	_, worst := p.efi()
+	for _, load := range s.ticks() {
+		word := fmt.Sprint(load)
+		if load == s.top && worst > load {
+			word += " or more"
 		}
+		label(c, vg.Point{X: x + vg.Length(s.at(int32(load)))*width, Y: y - 12}, small, word, draw.XCenter)
 	}
-	return append(list, max(1, top))
+	label(c, vg.Point{X: x + width + 40, Y: y}, small, "a line is as its most loaded link", draw.XLeft)
+	label(c, vg.Point{X: x + width + 40, Y: y - 12}, small, note, draw.XLeft)
 }
 
 func part(c draw.Canvas, x0, y0, x1, y1 vg.Length) draw.Canvas {
