@@ -38,6 +38,15 @@ type Graph struct {
 	// up holds the arcs that lead towards a root, down those away from it, both
 	// in ascending order of port number. They are one in an unordered graph.
 	up, down arcs
+	runs     [][]Run // by vertex: of up
+}
+
+// Run is a stretch of a vertex's arcs that lead to consecutive vertices: arcs
+// First, First+1, ... to vertices To, To+1, ... Where switches are numbered as
+// they are cabled there are few, and a row of a hop table can be searched for a
+// distance by whole runs instead of arc by arc.
+type Run struct {
+	To, First, Len int32
 }
 
 // arcs is a table of arcs by vertex.
@@ -90,7 +99,7 @@ func (g *Graph) On(f *fabric.Fabric) *Graph {
 	for _, v := range touched {
 		h.usable[v] = h.use(v)
 	}
-	h.up, h.down = slices.Clone(g.up), slices.Clone(g.down)
+	h.up, h.down, h.runs = slices.Clone(g.up), slices.Clone(g.down), slices.Clone(g.runs)
 	var slab []Arc
 	for _, v := range touched {
 		slab = h.layVertex(v, slab)
@@ -155,7 +164,7 @@ func (g *Graph) lay() {
 	for v := range g.nodes {
 		g.usable[v] = g.use(int32(v))
 	}
-	g.up, g.down = make(arcs, n), make(arcs, n)
+	g.up, g.down, g.runs = make(arcs, n), make(arcs, n), make([][]Run, n)
 	var slab []Arc
 	for v := range g.nodes {
 		slab = g.layVertex(int32(v), slab)
@@ -172,7 +181,7 @@ func (g *Graph) use(v int32) bool {
 // layVertex lists the arcs of a vertex by port number. They are cut from a slab
 // with room for all cables of the vertex, what is left of it is returned.
 func (g *Graph) layVertex(v int32, slab []Arc) []Arc {
-	g.up[v], g.down[v] = nil, nil
+	g.up[v], g.down[v], g.runs[v] = nil, nil, nil
 	if !g.usable[v] {
 		return slab
 	}
@@ -194,7 +203,7 @@ func (g *Graph) layVertex(v int32, slab []Arc) []Arc {
 			down = append(down, a)
 		}
 	}
-	g.up[v], g.down[v] = slices.Clip(up), down
+	g.up[v], g.down[v], g.runs[v] = slices.Clip(up), down, runsOf(up)
 	if g.order == nil {
 		g.down[v] = g.up[v]
 	}
@@ -204,6 +213,25 @@ func (g *Graph) layVertex(v int32, slab []Arc) []Arc {
 // EdgeUp tells whether an edge can be used.
 func (g *Graph) EdgeUp(e int32) bool {
 	return g.f.LinkUp(g.links[e]) && g.usable[g.ends[e][0]] && g.usable[g.ends[e][1]]
+}
+
+// longRuns is from which average length on runs are worth while.
+const longRuns = 10
+
+// runsOf cuts arcs into runs; nil if that would give many short ones.
+func runsOf(arcs []Arc) []Run {
+	var runs []Run
+	for i, a := range arcs {
+		if n := len(runs) - 1; n >= 0 && runs[n].To+runs[n].Len == a.To {
+			runs[n].Len++
+			continue
+		}
+		runs = append(runs, Run{a.To, int32(i), 1})
+	}
+	if len(arcs) < longRuns*len(runs) {
+		return nil
+	}
+	return slices.Clip(runs)
 }
 
 // Part is the connected component of a vertex, whatever the order; -1 where it
@@ -276,6 +304,10 @@ func (g *Graph) Ends(e int32) (a, b int32) { return g.ends[e][0], g.ends[e][1] }
 // Up lists the arcs of a vertex that may lead towards a tree's root, in the
 // order of port numbers. The slice must not be changed.
 func (g *Graph) Up(v int32) []Arc { return g.up[v] }
+
+// Runs lists the runs of Up, or none where they are too short to be of use. The
+// slice must not be changed.
+func (g *Graph) Runs(v int32) []Run { return g.runs[v] }
 
 // Down lists the arcs of a vertex that may lead away from a tree's root.
 func (g *Graph) Down(v int32) []Arc { return g.down[v] }

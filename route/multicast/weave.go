@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"bytes"
 	"math"
 	"math/bits"
 
@@ -151,18 +152,36 @@ func (w *weave) build(root int32, leaves []int32, radius byte, load []int32, lim
 // number of such arcs.
 func (w *weave) parentFor(v int32, row []byte, d byte, load []int32) (best route.Arc, choices int) {
 	least := math.Inf(1)
-	for _, a := range w.g.Up(v) {
-		if row[a.To] != d {
-			continue
+	arcs, runs := w.g.Up(v), w.g.Runs(v)
+	if runs == nil {
+		for _, a := range arcs {
+			if row[a.To] == d {
+				choices++
+				if c := w.joinPrice(a, load); c < least {
+					best, least = a, c
+				}
+			}
 		}
-		choices++
-		c := w.table[load[a.Edge]]
-		if !w.has(a.To) {
-			c *= 1 + joinBonus
-		}
-		if c < least {
-			best, least = a, c
+		return best, choices
+	}
+	for _, r := range runs {
+		near, out := row[r.To:r.To+r.Len], arcs[r.First:]
+		for i := bytes.IndexByte(near, d); i >= 0; i = indexFrom(near, d, i+1) {
+			choices++
+			if c := w.joinPrice(out[i], load); c < least {
+				best, least = out[i], c
+			}
 		}
 	}
 	return best, choices
+}
+
+// joinPrice is the price of an arc, higher where it leads to a vertex that is
+// not in the tree yet.
+func (w *weave) joinPrice(a route.Arc, load []int32) float64 {
+	c := w.table[load[a.Edge]]
+	if !w.has(a.To) {
+		c *= 1 + joinBonus
+	}
+	return c
 }

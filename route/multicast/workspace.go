@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"bytes"
 	"math"
 	"math/bits"
 
@@ -69,3 +70,12 @@ func leastUsedRoot(c route.Centers, through []int32) int32 {
 
 // chooser picks a tree's root.
 type chooser func(c route.Centers, through []int32) int32
+
+// indexFrom is the first place of d in row from i on, or -1.
+func indexFrom(row []byte, d byte, i int) int {
+	k := bytes.IndexByte(row[i:], d)
+	if k < 0 {
+		return -1
+	}
+	return i + k
+}
