@@ -32,6 +32,6 @@
 //	               IDs; nodes stand in the order of their links; "} LID:" in a
 //	               name, which would end it, becomes ") LID:"
 //
-// Dead nodes and links are left out by all. An ID that a netlist cannot hold is
-// replaced by that of ibnetdiscover's form.
+// Dead nodes and links are left out by all. An ID that a file cannot hold is
+// replaced by that of ibnetdiscover's form, and a name is cut at 1,024 bytes.
 package format

@@ -64,7 +64,9 @@ func dotShape(k fabric.Kind) string {
 	}
 }
 
-// dotQuote makes a quoted string; a backslash would begin an escape.
+// dotEscapes are of a quoted string, where a backslash begins an escape.
+var dotEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
 func dotQuote(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(printable(strings.ToValidUTF8(text, "?"))) + `"`
+	return `"` + dotEscapes.Replace(printable(strings.ToValidUTF8(text, "?"))) + `"`
 }

@@ -12,8 +12,12 @@ import (
 const (
 	maxNodes  = 1 << 19
 	maxPorts  = 1 << 22 // of all nodes together
-	maxCables = 1 << 22 // statements, mostly two for a link
+	maxCables = 3 << 20 // statements, mostly two for a link
 )
+
+// maxName bounds a description, of which InfiniBand has 64 bytes, so that it
+// fits into a line of all formats.
+const maxName = 1 << 10
 
 // gatherer is a Builder that knows its place in a file, and has bounds.
 type gatherer struct {
@@ -70,6 +74,10 @@ func (g *gatherer) node(n fabric.Node, at fabric.Place) (fabric.NodeID, bool) {
 	g.ports += int(n.NumPorts) + 1
 	if g.over(g.nodes, maxNodes, "nodes") || g.over(g.ports, maxPorts, "ports") {
 		return fabric.NoNode, false
+	}
+	if len(n.Name) > maxName {
+		g.warnAt(at, fabric.FaultLimit, "a name of %d bytes is cut to %d: %s", len(n.Name), maxName, shown([]byte(n.Name)))
+		n.Name = n.Name[:maxName]
 	}
 	return g.AddNode(n, at), true
 }

@@ -32,8 +32,11 @@ var ibnetdiscover = Format{
 func netDialect(head []byte) (d dialect, ok bool) {
 	for line := range bytes.Lines(head) {
 		line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")))
-		if bytes.HasPrefix(line, []byte("# Topology file:")) {
+		switch {
+		case bytes.HasPrefix(line, []byte("# Topology file:")):
 			return discovered, true
+		case bytes.HasPrefix(line, []byte(ibsimTitle)):
+			return simulated, true
 		}
 		s := scan{line}
 		word := string(s.letters())

@@ -7,17 +7,18 @@ import (
 	"heddle/fabric"
 )
 
-// netIDs are the IDs of a fabric's nodes in a netlist. Those that could not be
-// read back, or that ibsim refuses, are replaced.
-type netIDs struct {
+// fileIDs are the IDs of a fabric's nodes in a file. Those that could not be
+// read back are replaced.
+type fileIDs struct {
 	f        *fabric.Fabric
+	good     func(id string) bool
 	replaced map[fabric.NodeID]string
 	taken    map[string]bool
 }
 
-func (n *netIDs) of(id fabric.NodeID) string {
+func (n *fileIDs) of(id fabric.NodeID) string {
 	node := n.f.Node(id)
-	if goodID(node.ID) {
+	if n.good(node.ID) {
 		return node.ID
 	}
 	if text, ok := n.replaced[id]; ok {
@@ -32,15 +33,15 @@ func (n *netIDs) of(id fabric.NodeID) string {
 }
 
 // free is a text like the wanted one that no other node has.
-func (n *netIDs) free(want string, id fabric.NodeID) string {
+func (n *fileIDs) free(want string, id fabric.NodeID) string {
 	if _, taken := n.f.ByID(want); !taken && !n.taken[want] {
 		return want
 	}
 	return n.free(fmt.Sprintf("%s-%d", want, id), id)
 }
 
-// goodID tells whether an ID can stand in a netlist.
-func goodID(id string) bool {
+// goodNetID tells whether an ID can stand in a netlist.
+func goodNetID(id string) bool {
 	const most = 64 // of ibsim
 	return id != "" && len(id) <= most && printable(id) == id && !strings.ContainsAny(id, `"#@`)
 }

@@ -3,6 +3,7 @@ package format
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -88,18 +89,19 @@ type jsonLink struct {
 
 func writeJSON(out io.Writer, f *fabric.Fabric) error {
 	w := &jsonWriter{out: bufio.NewWriter(out)}
+	ids := fileIDs{f: f, good: utf8.ValidString}
 	fmt.Fprintf(w.out, "{\n\"format\": %q, \"version\": %d,\n\"nodes\": [", jsonName, jsonVersion)
 	for i := range f.NumNodes() {
 		if id := fabric.NodeID(i); f.NodeUp(id) {
-			w.element(nodeToJSON(f, id))
+			w.element(nodeToJSON(f, id, ids.of(id)))
 		}
 	}
-	w.first = false
+	w.any = false
 	fmt.Fprint(w.out, "\n],\n\"links\": [")
 	for i := range f.NumLinks() {
 		if id := fabric.LinkID(i); f.LinkUp(id) {
 			l := f.Link(id)
-			w.element(jsonLink{f.Node(l.A.Node).ID, l.A.Port, f.Node(l.B.Node).ID, l.B.Port, l.Rate})
+			w.element(jsonLink{ids.of(l.A.Node), l.A.Port, ids.of(l.B.Node), l.B.Port, l.Rate})
 		}
 	}
 	fmt.Fprint(w.out, "\n]\n}\n")
@@ -111,28 +113,28 @@ func writeJSON(out io.Writer, f *fabric.Fabric) error {
 
 // jsonWriter writes the elements of an array, one a line.
 type jsonWriter struct {
-	out   *bufio.Writer
-	first bool // one was written
-	err   error
+	out *bufio.Writer
+	any bool // one was written
+	err error
 }
 
 func (w *jsonWriter) element(v any) {
 	text, err := json.Marshal(v)
-	if err != nil && w.err == nil {
-		w.err = err
+	if w.err = cmp.Or(w.err, err); w.err != nil {
+		return
 	}
-	if w.first {
+	if w.any {
 		fmt.Fprint(w.out, ",")
 	}
-	w.first = true
+	w.any = true
 	fmt.Fprint(w.out, "\n")
 	w.out.Write(text)
 }
 
-func nodeToJSON(f *fabric.Fabric, id fabric.NodeID) jsonNode {
+func nodeToJSON(f *fabric.Fabric, id fabric.NodeID, name string) jsonNode {
 	n := f.Node(id)
 	j := jsonNode{
-		ID: n.ID, Kind: n.Kind.String(), GUID: n.GUID, Name: n.Name, Ports: n.NumPorts,
+		ID: name, Kind: n.Kind.String(), GUID: n.GUID, Name: n.Name, Ports: n.NumPorts,
 		SystemGUID: n.SystemGUID, VendorID: n.VendorID, DeviceID: n.DeviceID,
 		EnhancedPort0: n.EnhancedPort0, Aggregation: n.Aggregation,
 	}

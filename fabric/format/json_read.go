@@ -18,7 +18,12 @@ type jsonReader struct {
 	// named is true when the file said what it is.
 	named bool
 	links []placedLink
+	// unread counts the elements of a wrong form.
+	unread int
 }
+
+// maxUnread bounds the elements of a wrong form, each of which takes long.
+const maxUnread = 1 << 16
 
 // placedLink is a link whose nodes are described further on.
 type placedLink struct {
@@ -137,6 +142,9 @@ func element[T any](j *jsonReader, use func(T)) error {
 		j.num = j.place.lineWithin(typed.Offset)
 	case isFatal(err) || j.place.err != nil:
 		return j.broken(err)
+	}
+	if j.unread++; j.unread > maxUnread {
+		return j.stop(fabric.FaultLimit, "more than %d elements that cannot be read: the rest is not tried", maxUnread)
 	}
 	j.bad("%v", err)
 	return nil

@@ -89,7 +89,7 @@ func (n *netReader) tellPeer(w portWord, end fabric.End) {
 	if node.Kind == fabric.Switch {
 		end.Port, w.peerGUID = 0, 0
 	}
-	if end.Port > node.NumPorts {
+	if end.Port > node.NumPorts || end.Port == 0 && node.Kind != fabric.Switch {
 		return // which Build will report
 	}
 	have, add := n.Port(end), fabric.PortInfo{}

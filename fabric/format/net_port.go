@@ -113,10 +113,10 @@ func (n *netReader) port(text []byte) {
 		n.warn(fabric.FaultNoPeer, "%s port %d has no peer", n.Node(n.here).Label(), p.port)
 	case fault != "":
 		n.warn(n.brokenKind(fabric.FaultSyntax), "a port line %s: skipped", fault)
-	case p.port > int(n.Node(n.here).NumPorts) || p.peerPort > 1<<16-1:
+	case p.port < 1 || p.port > int(n.Node(n.here).NumPorts) || p.peerPort > 1<<16-1:
 		node := n.Node(n.here)
-		n.warn(fabric.FaultPortRange, "%s has ports 0 to %d: port %d to %d of %s is skipped",
-			node.Label(), node.NumPorts, p.port, p.peerPort, shown(p.peer))
+		n.warn(fabric.FaultPortRange, "%s has ports 1 to %d: a cable from port %d to %s port %d is skipped",
+			node.Label(), node.NumPorts, p.port, shown(p.peer), p.peerPort)
 	default:
 		n.cabled(p, parseComment(p.rest))
 	}

@@ -148,7 +148,7 @@ func (e *lstEnd) set(key string, v uint64) {
 		if v&0xffff == 0 {
 			v >>= 16 // written with its halves swapped
 		}
-		e.node.DeviceID = uint32(v)
+		e.node.DeviceID = uint32(uint16(v))
 	case "LID":
 		e.lid = v
 	case "PN":
@@ -187,8 +187,8 @@ func (l *lstReader) end(e lstEnd) (fabric.End, bool) {
 	if node.DeviceID == 0 { // some versions write 0 at the second end
 		node.DeviceID = e.node.DeviceID
 	}
-	if e.port > uint64(node.NumPorts) {
-		l.warn(fabric.FaultPortRange, "%s has ports 0 to %d, not %d", node.Label(), node.NumPorts, e.port)
+	if e.port < 1 || e.port > uint64(node.NumPorts) {
+		l.warn(fabric.FaultPortRange, "%s has ports 1 to %d, not %d", node.Label(), node.NumPorts, e.port)
 		return fabric.End{}, false
 	}
 	end := fabric.End{Node: id, Port: uint16(e.port)}
@@ -262,7 +262,7 @@ func writeLstEnd(w *bufio.Writer, f *fabric.Fabric, e fabric.End) {
 	}
 	name := strings.ReplaceAll(printable(n.Name), "} LID:", ") LID:")
 	fmt.Fprintf(w, "{ %s Ports:%02X SystemGUID:%016x NodeGUID:%016x PortGUID:%016x VenID:%06X DevID:%04X Rev:00000000 {%s} LID:%04X PN:%02X } ",
-		word, n.NumPorts, uint64(n.SystemGUID), uint64(n.GUID), uint64(port.GUID), n.VendorID, n.DeviceID,
+		word, n.NumPorts, uint64(n.SystemGUID), uint64(n.GUID), uint64(port.GUID), n.VendorID, uint16(n.DeviceID),
 		name, uint16(port.LID), e.Port)
 }
 
