@@ -143,18 +143,21 @@ func TestBuilderFaults(t *testing.T) {
 			a, b := d.add(fabric.Adapter, "a", 1), d.add(fabric.Adapter, "b", 1)
 			d.cable(a, 1, b, 1)
 		}, []string{"a:1-b:1"}, []string{"no-switch error 0/0"}},
-		{"T5 islands, one of them a switch with a self link", func(d *draft) {
-			a, b, c := d.add(fabric.Switch, "a", 4), d.add(fabric.Switch, "b", 4), d.add(fabric.Switch, "c", 4)
-			d.add(fabric.Switch, "d", 4)
-			e := d.add(fabric.Switch, "e", 4)
-			f := d.add(fabric.Adapter, "f", 1)
-			d.cable(a, 1, b, 1)
-			d.cable(b, 2, c, 1)
-			d.cable(e, 2, f, 1)
-			g := d.add(fabric.Switch, "g", 4)
-			d.cable(g, 1, g, 2)
-		}, []string{"a:1-b:1", "b:2-c:1", "e:2-f:1", "g:1-g:2"},
-			[]string{"no-link warning 4/0", "island error 5/0", "island error 10/0"}},
+		{
+			"T5 islands, one of them a switch with a self link", func(d *draft) {
+				a, b, c := d.add(fabric.Switch, "a", 4), d.add(fabric.Switch, "b", 4), d.add(fabric.Switch, "c", 4)
+				d.add(fabric.Switch, "d", 4)
+				e := d.add(fabric.Switch, "e", 4)
+				f := d.add(fabric.Adapter, "f", 1)
+				d.cable(a, 1, b, 1)
+				d.cable(b, 2, c, 1)
+				d.cable(e, 2, f, 1)
+				g := d.add(fabric.Switch, "g", 4)
+				d.cable(g, 1, g, 2)
+			},
+			[]string{"a:1-b:1", "b:2-c:1", "e:2-f:1", "g:1-g:2"},
+			[]string{"no-link warning 4/0", "island error 5/0", "island error 10/0"},
+		},
 		{"T6 LIDs that meet", func(d *draft) {
 			a, b := d.add(fabric.Switch, "a", 4), d.add(fabric.Adapter, "b", 1)
 			c := d.add(fabric.Adapter, "c", 1)

@@ -55,7 +55,7 @@ const headSize = 64 << 10
 func Read(r io.Reader, name, formatName string) (*fabric.Fabric, []fabric.Fault, error) {
 	in := bufio.NewReaderSize(r, headSize)
 	head, err := in.Peek(headSize)
-	if err != nil && err != io.EOF && !errors.Is(err, bufio.ErrBufferFull) {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return nil, nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if what := notText(head); what != "" {

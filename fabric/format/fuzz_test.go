@@ -2,7 +2,6 @@ package format_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -89,8 +88,8 @@ func checkWritten(t *testing.T, f *fabric.Fabric, formatName string) {
 	}
 	got, faults := read(t, text, formatName)
 	if ok && (got.LinkEnds() != f.LinkEnds() || got.NumNodes() != nodes) {
-		t.Fatal(fmt.Sprintf("as %s: %d link ends, %d nodes, want %d and %d\n%v\n%s",
-			formatName, got.LinkEnds(), got.NumNodes(), f.LinkEnds(), nodes, faults, text))
+		t.Fatalf("as %s: %d link ends, %d nodes, want %d and %d\n%v\n%s",
+			formatName, got.LinkEnds(), got.NumNodes(), f.LinkEnds(), nodes, faults, text)
 	}
 }
 

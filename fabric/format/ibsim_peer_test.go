@@ -44,7 +44,7 @@ func (s simulator) dump(t failer, text string, f *fabric.Fabric) (listing, warni
 	for i := range f.NumNodes() {
 		ports += int(f.Node(fabric.NodeID(i)).NumPorts) + 1
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) //nolint:usetesting // rapid.T has no deadline
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	number := func(n int) string { return strconv.Itoa(n + 1) }
 	cmd := exec.CommandContext(ctx, s.path, "-s", "-N", number(f.NumNodes()), "-S", number(len(f.Switches())), "-P", number(ports), path)
@@ -113,10 +113,10 @@ func expected(f *fabric.Fabric) simulated {
 			port := f.Port(e)
 			s.peers[endName(f, e)] = endName(f, peer)
 			s.rates[endName(f, e)] = f.Link(port.Link).Rate
-			switch n.Kind {
-			case fabric.Adapter:
+			if n.Kind == fabric.Adapter {
 				s.lids[endName(f, e)] = fmt.Sprintf("%d/%d", port.LID, port.LMC)
-			case fabric.Router:
+			}
+			if n.Kind == fabric.Router {
 				s.lids[endName(f, e)] = "0/0"
 			}
 		}

@@ -70,7 +70,7 @@ func TestJSONFaults(t *testing.T) {
 		faults     []string
 		says       string
 	}{
-		{"an unknown member", replaced(`"version"`, `"versoin"`), []string{"2 syntax !", "0 no-switch !"}, "versoin"},
+		{"an unknown member", replaced(`"version"`, `"edition"`), []string{"2 syntax !", "0 no-switch !"}, "edition"},
 		{"another format", replaced("heddle fabric", "other"), []string{"2 syntax !", "0 no-switch !"}, "heddle fabric"},
 		{"a later version", replaced(`"version": 1`, `"version": 2`), []string{"2 syntax !", "0 no-switch !"}, "want 1"},
 		{"no format", replaced(`"format": "heddle fabric", `, ``), []string{"11 syntax !"}, `no "format"`},

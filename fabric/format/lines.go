@@ -55,7 +55,7 @@ func (l *lines) skip() error {
 }
 
 func (l *lines) fail(err error) {
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		l.err = err
 	}
 }

@@ -218,13 +218,11 @@ func (n *netReader) nameOf(id []byte, c comment) string {
 
 // classify sets what follows from a node's kind and name.
 func classify(node *fabric.Node, enhanced bool) {
-	switch node.Kind {
-	case fabric.Switch:
+	if node.Kind == fabric.Switch {
 		node.EnhancedPort0 = enhanced
 		node.MulticastCap = fabric.CapUnknown
-	case fabric.Adapter:
-		node.Aggregation = strings.Contains(node.Name, "Aggregation Node")
 	}
+	node.Aggregation = node.Kind == fabric.Adapter && strings.Contains(node.Name, "Aggregation Node")
 }
 
 // describe states the node of a header, and what it says of port 0.

@@ -49,11 +49,11 @@ func drawNode(t *rapid.T, i int) fabric.Node {
 		VendorID:   rapid.Uint32().Draw(t, "vendor"),
 		DeviceID:   rapid.Uint32Range(0, 1<<16-1).Draw(t, "device"),
 	}
-	switch kind {
-	case fabric.Switch:
+	if kind == fabric.Switch {
 		n.EnhancedPort0 = rapid.Bool().Draw(t, "enhanced")
 		n.MulticastCap = rapid.Int32Range(-1, 1<<14).Draw(t, "cap")
-	case fabric.Adapter:
+	}
+	if kind == fabric.Adapter {
 		n.Aggregation = rapid.Bool().Draw(t, "aggregation")
 	}
 	if rapid.Bool().Draw(t, "custom ID") {

@@ -132,6 +132,17 @@ func lstKind(word string) fabric.Kind {
 	return 0
 }
 
+func lstWord(k fabric.Kind) string {
+	switch k {
+	case fabric.Switch:
+		return "SW"
+	case fabric.Router:
+		return "Rt"
+	default:
+		return "CA"
+	}
+}
+
 func (e *lstEnd) set(key string, v uint64) {
 	switch key {
 	case "Ports":
@@ -253,16 +264,12 @@ func writeSubnetLst(out io.Writer, f *fabric.Fabric) error {
 
 func writeLstEnd(w *bufio.Writer, f *fabric.Fabric, e fabric.End) {
 	n, port := f.Node(e.Node), f.Port(e)
-	word := "CA"
-	switch n.Kind {
-	case fabric.Switch:
-		word, port = "SW", f.Port(fabric.End{Node: e.Node})
-	case fabric.Router:
-		word = "Rt"
+	if n.Kind == fabric.Switch {
+		port = f.Port(fabric.End{Node: e.Node})
 	}
 	name := strings.ReplaceAll(printable(n.Name), "} LID:", ") LID:")
 	fmt.Fprintf(w, "{ %s Ports:%02X SystemGUID:%016x NodeGUID:%016x PortGUID:%016x VenID:%06X DevID:%04X Rev:00000000 {%s} LID:%04X PN:%02X } ",
-		word, n.NumPorts, uint64(n.SystemGUID), uint64(n.GUID), uint64(port.GUID), n.VendorID, uint16(n.DeviceID),
+		lstWord(n.Kind), n.NumPorts, uint64(n.SystemGUID), uint64(n.GUID), uint64(port.GUID), n.VendorID, uint16(n.DeviceID),
 		name, uint16(port.LID), e.Port)
 }
 
