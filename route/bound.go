@@ -67,10 +67,10 @@ type bounder struct {
 }
 
 func newBounder(g *Graph, d *Demand, h *Hops) *bounder {
-	n := g.NumVertices()
+	parts := max(3, g.NumVertices())
 	b := &bounder{
-		g: g, d: d, h: h, steps: cutSteps, label: make([]int32, n), part: make([]int32, n),
-		across: make([]int32, n), border: make([]int32, n), held: make([]bool, n),
+		g: g, d: d, h: h, steps: cutSteps, label: make([]int32, g.NumVertices()), part: make([]int32, parts),
+		across: make([]int32, parts), border: make([]int32, parts), held: make([]bool, parts),
 	}
 	for e, ends := range g.ends {
 		if g.EdgeUp(int32(e)) {

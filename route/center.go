@@ -50,6 +50,7 @@ func setWords(n int) int { return (n + 63) / 64 }
 
 func (s *scanFinder) Find(leaves []int32) Centers {
 	best := byte(Far)
+	clear(s.set)
 	for v := range s.h.to {
 		if d := farthest(s.h.to[v], leaves); d < best {
 			best = d

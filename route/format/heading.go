@@ -11,29 +11,34 @@ import (
 )
 
 // naming is how the switches of a graph are called in headings: as a tool does,
-// by description, but by ID where the description is empty or is another
-// switch's too.
+// by description, but by ID where the description is empty or, as programs see
+// it that trim names, another node's name or ID too.
 type naming struct {
-	g *route.Graph
+	g     *route.Graph
+	alike map[string]int // nodes that a trimmed name may mean
+}
+
+func newNaming(g *route.Graph) naming {
+	n := naming{g, map[string]int{}}
+	f := g.Fabric()
+	for id := range fabric.NodeID(f.NumNodes()) {
+		node := f.Node(id)
+		name := strings.TrimSpace(node.Name)
+		n.alike[name]++
+		if node.ID != name {
+			n.alike[node.ID]++
+		}
+	}
+	return n
 }
 
 func (n naming) of(v int32) string {
-	f := n.g.Fabric()
-	node := f.Node(n.g.Node(v))
-	if name := strings.TrimSpace(node.Name); name == "" || n.alike(name) > 1 || strings.ContainsAny(name, "\r\n") {
+	node := n.g.Fabric().Node(n.g.Node(v))
+	name := strings.TrimSpace(node.Name)
+	if name == "" || n.alike[name] > 1 || strings.ContainsAny(name, "\r\n") {
 		return node.ID
 	}
 	return node.Name
-}
-
-// alike counts the nodes that a program which trims names cannot tell apart.
-func (n naming) alike(name string) int {
-	f := n.g.Fabric()
-	count := len(f.ByName(name))
-	if _, ok := f.ByID(name); ok {
-		count++
-	}
-	return count
 }
 
 // appendHeading appends what follows "of switch" in the heading of a table.

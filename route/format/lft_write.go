@@ -14,7 +14,7 @@ import (
 // for each LID that the switch forwards.
 func WriteLFTs(w io.Writer, t *route.LFTs) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	n := naming{t.Graph}
+	n := newNaming(t.Graph)
 	texts := destinations(t)
 	base := switchLIDs(t)
 	var line []byte

@@ -19,7 +19,7 @@ const rowStart = 12
 // hold or, where that is not known, ends with the last entry.
 func WriteMFTs(w io.Writer, t *route.MFTs) error {
 	out := bufio.NewWriter(w)
-	n := naming{t.Graph}
+	n := newNaming(t.Graph)
 	var line []byte
 	for v := range t.Tables {
 		if !t.Graph.Usable(int32(v)) {

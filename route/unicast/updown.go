@@ -21,6 +21,11 @@ import (
 // nodes, such as two roots, there may be no allowed path at all.
 func updown(g *route.Graph, h *route.Hops, lids *route.LIDs, o Options) (*route.LFTs, error) {
 	given := len(o.Roots) > 0
+	for _, v := range o.Roots {
+		if v < 0 || int(v) >= g.NumVertices() || !g.Usable(v) {
+			return nil, fmt.Errorf("updown: root %d is no live switch", v)
+		}
+	}
 	if !given {
 		o.Roots = FindRoots(g, h)
 	}
