@@ -84,6 +84,10 @@ func TestWithoutKeepsIndices(t *testing.T) {
 	if diff := cmp.Diff(want, cut.Summary(nil)); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
+	nodes, links := cut.Diff(f)
+	if !slices.Equal(nodes, []fabric.NodeID{ids["b"]}) || !slices.Equal(links, []fabric.LinkID{2}) {
+		t.Errorf("Diff = %v, %v", nodes, links)
+	}
 	back := cut.With([]fabric.NodeID{ids["b"]}, []fabric.LinkID{2})
 	if diff := cmp.Diff(f.Summary(nil), back.Summary(nil)); diff != "" {
 		t.Errorf("after With (-want +got):\n%s", diff)
@@ -253,6 +257,11 @@ func TestWithoutThenWith(t *testing.T) {
 			g = g.Without(nil, deadLinks)
 		}
 		checkParts(t, g)
+		nodesDiff, linksDiff := f.Diff(g)
+		slices.Sort(deadNodes)
+		if !slices.Equal(nodesDiff, slices.Compact(slices.Clone(deadNodes))) || !slices.Equal(linksDiff, deadLinks) {
+			t.Fatalf("Diff = %v, %v, want %v, %v", nodesDiff, linksDiff, deadNodes, deadLinks)
+		}
 		for i := range f.NumLinks() {
 			id := fabric.LinkID(i)
 			l := f.Link(id)
