@@ -94,12 +94,11 @@ func (g *Graph) eachNeighbour(v int32, visit func(int32)) {
 // above all of them, whatever the fabric.
 //
 // Where the fabric has ranks, and a switch of each component is above all of
-// its leaves, it is the ranks: valley-free trees are as low as any. In all other
-// fabrics it is grown from the top: a first switch, and then always one that has
-// a neighbour above it, so that ways up from everywhere end at the first. The
-// next is the one of the highest rank, where there are ranks, so that a damaged
-// tree of switches keeps most of its layers; elsewhere the one nearest to the
-// first, which is in the middle of the fabric.
+// its leaves, it is the ranks: valley-free trees are as low as any. Where links
+// are lost so that there is no such switch, it is the ranks with the fewest
+// edges turned round that make one (turn): almost all groups keep the roots
+// that they have in the ranks. In all other fabrics it is grown from a switch in
+// the middle (grow).
 func OrderFor(g *Graph) Order {
 	ranks, ok := Ranks(g)
 	if !ok {
@@ -108,6 +107,9 @@ func OrderFor(g *Graph) Order {
 	tops, whole := highest(g, ranks)
 	if whole {
 		return ranks
+	}
+	if order, ok := turn(g, tops, ranks); ok {
+		return order
 	}
 	return grow(g, tops, ranks)
 }
