@@ -31,7 +31,7 @@ type LFTs struct {
 // NewLFTs makes tables without any port but those of the switches themselves.
 // The error is a PortRangeError.
 func NewLFTs(g *Graph, lids *LIDs) (*LFTs, error) {
-	if err := g.checkPorts(); err != nil {
+	if err := g.CheckPorts(); err != nil {
 		return nil, err
 	}
 	t := &LFTs{g, lids, make([]LFT, g.NumVertices())}

@@ -9,8 +9,9 @@ import (
 
 // CheckLFTs judges tables alone: from each switch with end nodes, each LID that
 // is an end node's on the same component is reached at its owner, without a loop
-// and over live links. Of a LID's faults one is told. Time is one step for each
-// switch and LID.
+// and over live links. LIDs of switches and of aggregation nodes inside of them
+// are not looked at: there may be no allowed path to a spine from everywhere. Of a
+// LID's faults one is told. Time is one step for each switch and LID.
 func CheckLFTs(t *LFTs) []Fault {
 	c := lftChecker{t: t, g: t.Graph, state: make([]int32, t.Graph.NumVertices())}
 	for v := range int32(len(c.state)) {
@@ -19,7 +20,7 @@ func CheckLFTs(t *LFTs) []Fault {
 		}
 	}
 	for l := ib.MinUnicastLID; l <= t.LIDs.Top(); l++ {
-		if owner, ok := t.LIDs.Owner(l); ok && c.g.vertex[owner.Node] < 0 {
+		if owner, ok := t.LIDs.Owner(l); ok && c.g.vertex[owner.Node] < 0 && !c.g.f.Node(owner.Node).Aggregation {
 			c.lid(l, owner)
 		}
 	}

@@ -46,7 +46,9 @@ func (e *PortRangeError) Error() string {
 	return fmt.Sprintf("switch %s has %d ports, a table can name %d", e.Switch, e.Ports, fabric.MaxPorts)
 }
 
-func (g *Graph) checkPorts() error {
+// CheckPorts is a PortRangeError where a switch has more ports than a table can
+// name.
+func (g *Graph) CheckPorts() error {
 	for v, id := range g.nodes {
 		if n := g.f.Node(id).NumPorts; n > fabric.MaxPorts {
 			return &PortRangeError{g.Label(int32(v)), int(n)}
@@ -64,7 +66,7 @@ func NewMFTs(s *State, d *Demand, mlids []ib.MLID) (*MFTs, error) {
 	if len(mlids) != d.NumGroups() {
 		return nil, fmt.Errorf("%d MLIDs for %d groups", len(mlids), d.NumGroups())
 	}
-	if err := s.Graph.checkPorts(); err != nil {
+	if err := s.Graph.CheckPorts(); err != nil {
 		return nil, err
 	}
 	turn, err := inMLIDOrder(mlids)

@@ -4,18 +4,18 @@ import (
 	"heddle/route"
 )
 
-// Shares of all end nodes, in percent, that FindRoots goes by. They are OpenSM's.
+// Shares of all end nodes, in percent, that findRoots goes by. They are OpenSM's.
 const (
 	mostHosts = 90
 	fewHosts  = 5
 )
 
-// FindRoots finds the roots of a tree-like fabric: the switches that have more
-// than 90 % of all end nodes at one distance and not more than 5 % at any other.
-// Where there are none, they are the switches of the highest rank, if the
-// fabric has ranks; else, for each component, a switch that is nearest to the
-// end nodes by the sum of all hops, the one of lowest GUID of equals.
-func FindRoots(g *route.Graph, h *route.Hops) []int32 {
+// findRoots finds roots where there are no ranks: the switches without end nodes
+// that have more than 90 % of all end nodes at one distance and more than 5 % at
+// no other. Where there are none, they are, for each component, the switch that
+// is nearest to the end nodes by the sum of all hops, of equals the one of lowest
+// GUID.
+func findRoots(g *route.Graph, h *route.Hops) []int32 {
 	hosts := make([]int, g.NumVertices())
 	total := 0
 	for v := range hosts {
@@ -25,9 +25,6 @@ func FindRoots(g *route.Graph, h *route.Hops) []int32 {
 	if roots := byHistogram(g, h, hosts, total); len(roots) > 0 {
 		return roots
 	}
-	if ranks, ok := route.Ranks(g); ok {
-		return topOf(g, ranks)
-	}
 	return nearest(g, h, hosts)
 }
 
@@ -35,7 +32,7 @@ func byHistogram(g *route.Graph, h *route.Hops, hosts []int, total int) []int32 
 	var roots []int32
 	var bars [256]int
 	for v := range int32(g.NumVertices()) {
-		if !g.Usable(v) || total == 0 {
+		if !g.Usable(v) || hosts[v] > 0 || total == 0 {
 			continue
 		}
 		clear(bars[:])
@@ -53,16 +50,6 @@ func byHistogram(g *route.Graph, h *route.Hops, hosts []int, total int) []int32 
 		}
 		if most == 1 && few == 1 {
 			roots = append(roots, v)
-		}
-	}
-	return roots
-}
-
-func topOf(g *route.Graph, ranks route.Order) []int32 {
-	var roots []int32
-	for v, r := range ranks {
-		if r == 0 && g.Usable(int32(v)) {
-			roots = append(roots, int32(v))
 		}
 	}
 	return roots

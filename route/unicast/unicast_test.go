@@ -174,7 +174,7 @@ func TestUpdownWithoutWay(t *testing.T) {
 	}
 }
 
-// TestFindRoots: the tops of trees, one switch in the middle of others.
+// TestFindRoots: switches in the middle; ranks have no need of them.
 func TestFindRoots(t *testing.T) {
 	for _, test := range []struct {
 		form string

@@ -11,8 +11,12 @@ import (
 )
 
 // updown allows paths that go up, towards the roots, and then down, never up
-// again: no cycle of waiting packets can form. Up is towards the lower rank,
-// the hops from the nearest root, and at equal rank towards the lower GUID.
+// again: no cycle of waiting packets can form. Up is towards the lower rank, and
+// at equal rank towards the lower GUID. A rank is the hops from the nearest of the
+// given roots. Where none are given, it is that of route.Ranks, by the hops from
+// the leaf switches, if the fabric has such ranks; else roots are found. Where an
+// order that was found leaves two switches with end nodes without an allowed path,
+// as can be in a damaged tree, that of route.OrderFor is taken.
 //
 // A table knows a packet's destination, but not where it came from. So that no
 // packet that came down goes up again, a switch from which a path leads down
@@ -20,36 +24,45 @@ import (
 // fabrics that are layered this costs nothing. Between switches without end
 // nodes, such as two roots, there may be no allowed path at all.
 func updown(g *route.Graph, h *route.Hops, lids *route.LIDs, o Options) (*route.LFTs, error) {
-	given := len(o.Roots) > 0
-	for _, v := range o.Roots {
+	if err := g.CheckPorts(); err != nil {
+		return nil, err
+	}
+	orders, err := candidates(g, h, o.Roots)
+	if err != nil {
+		return nil, err
+	}
+	for _, order := range orders {
+		var u *upDown
+		if u, err = newUpdown(g, lids, order(), o.Workers); err != nil {
+			return nil, err
+		}
+		if err = u.connects(h); err == nil {
+			return balance(g, lids, o.Workers, u.choose)
+		}
+	}
+	return nil, err
+}
+
+// candidates lists the orders to try.
+func candidates(g *route.Graph, h *route.Hops, roots []int32) ([]func() route.Order, error) {
+	for _, v := range roots {
 		if v < 0 || int(v) >= g.NumVertices() || !g.Usable(v) {
 			return nil, fmt.Errorf("updown: root %d is no live switch", v)
 		}
 	}
-	if !given {
-		o.Roots = FindRoots(g, h)
+	first := func() route.Order { return total(g, g.HopsFrom(roots)) }
+	if len(roots) > 0 {
+		return []func() route.Order{first}, nil
 	}
-	u, err := newUpdown(g, lids, orderFrom(g, o.Roots), o.Workers)
-	if err != nil {
-		return nil, err
+	first = func() route.Order { return total(g, g.HopsFrom(findRoots(g, h))) }
+	if ranks, ok := route.Ranks(g); ok {
+		first = func() route.Order { return total(g, ranks) }
 	}
-	if v, leaf, ok := u.unconnected(h); ok {
-		if given {
-			return nil, fmt.Errorf("updown: with these roots no way leads up and then down from %s to %s", g.Label(v), g.Label(leaf))
-		}
-		if u, err = newUpdown(g, lids, route.OrderFor(g), o.Workers); err != nil {
-			return nil, err
-		}
-		if v, leaf, ok := u.unconnected(h); ok {
-			return nil, fmt.Errorf("updown: no way leads up and then down from %s to %s", g.Label(v), g.Label(leaf))
-		}
-	}
-	return balance(g, lids, o.Workers, u.choose)
+	return []func() route.Order{first, func() route.Order { return route.OrderFor(g) }}, nil
 }
 
-// orderFrom ranks the switches by the hops from the roots, then by GUID.
-func orderFrom(g *route.Graph, roots []int32) route.Order {
-	ranks := g.HopsFrom(roots)
+// total orders the switches by rank, then by GUID; those of rank -1 come last.
+func total(g *route.Graph, ranks []int32) route.Order {
 	turn := make([]int32, g.NumVertices())
 	for v := range turn {
 		turn[v] = int32(v)
@@ -124,20 +137,23 @@ func (u *upDown) row(legal, down []byte) {
 	}
 }
 
-// unconnected finds two switches with end nodes between which there is a path,
+// connects is an error where there is a path between two switches with end nodes,
 // but no allowed one.
-func (u *upDown) unconnected(h *route.Hops) (v, leaf int32, found bool) {
-	for leaf, legal := range u.legal {
-		if u.g.HostsAt(int32(leaf)) == 0 {
-			continue
+func (u *upDown) connects(h *route.Hops) error {
+	var hosts []int32
+	for v := range int32(u.g.NumVertices()) {
+		if u.g.HostsAt(v) > 0 {
+			hosts = append(hosts, v)
 		}
-		for v, d := range legal {
-			if d == route.Far && u.g.HostsAt(int32(v)) > 0 && h.To(int32(leaf))[v] != route.Far {
-				return int32(v), int32(leaf), true
+	}
+	for _, leaf := range hosts {
+		for _, v := range hosts {
+			if legal := u.legal[leaf]; legal != nil && legal[v] == route.Far && h.To(leaf)[v] != route.Far {
+				return fmt.Errorf("updown: no way leads up and then down from %s to %s", u.g.Label(v), u.g.Label(leaf))
 			}
 		}
 	}
-	return 0, 0, false
+	return nil
 }
 
 func (u *upDown) choose(v, leaf int32, list []route.Arc) []route.Arc {

@@ -1,0 +1,4 @@
+package unicast
+
+// FindRoots is findRoots, for tests.
+var FindRoots = findRoots
