@@ -106,7 +106,7 @@ func (a *app) benchRouting(f benchFlags) error {
 	for _, part := range []struct {
 		wanted bool
 		run    func() error
-	}{{f.table, r.table}, {f.speed, r.speed}, {f.large, r.large}} {
+	}{{f.table, r.table}, {f.speed, r.speed}, {f.large, r.large}, {f.reroute, r.reroute}} {
 		if !part.wanted {
 			continue
 		}
@@ -176,6 +176,20 @@ func (r *benchRun) speed() error {
 		return r.line(s)
 	})
 	r.grids = append(r.grids, bench.SpeedGrid(list))
+	return err
+}
+
+func (r *benchRun) reroute() error {
+	runs, err := r.flags.runsOf([]string{"weave"}, []int{1})
+	if err != nil {
+		return err
+	}
+	var list []bench.Reroute
+	err = r.bench.Reroute(r.flags.casesOf(bench.RerouteRows()), runs, r.flags.runs, func(x bench.Reroute) error {
+		list = append(list, x)
+		return r.line(x)
+	})
+	r.grids = append(r.grids, bench.RerouteGrid(list))
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
+	"time"
 
 	"heddle/cli/compare"
 	"heddle/cli/text"
@@ -31,6 +32,9 @@ type Bench struct {
 	// Peak measures the peak memory of a process that does one run only; where
 	// it is nil, an Entry tells that of this process.
 	Peak func(Case, compare.Run) (int64, error)
+	// PeerBudget is how long all runs of Speed's peer for one case may take, 45 s
+	// if 0; the first may take longer.
+	PeerBudget time.Duration
 
 	name    string
 	network *compare.Network // of the fabric with that name

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,8 +41,7 @@ type Speed struct {
 // SpeedRows are the rows whose speed is compared if none are named.
 func SpeedRows() []int { return []int{4, 7, 10, 17} }
 
-// peerBudget is how long all runs of the peer for one case may take; the first
-// may take longer.
+// peerBudget is the PeerBudget where none is set.
 const peerBudget = 45 * time.Second
 
 // Speed compares the runs with the peer, interleaved, and tells of each case.
@@ -76,13 +76,13 @@ func paperRun() (compare.Run, error) {
 }
 
 // interleave times each run so often, in turns; the first of them only as often
-// as peerBudget allows, but at least once.
+// as the PeerBudget allows, but at least once.
 func (b *Bench) interleave(c Case, p *compare.Problem, runs []compare.Run, times int) ([][]compare.Timing, error) {
 	timings := make([][]compare.Timing, len(runs))
-	spent := time.Duration(0)
+	budget, spent := cmp.Or(b.PeerBudget, peerBudget), time.Duration(0)
 	for turn := range times {
 		for i, run := range runs {
-			if i == 0 && turn > 0 && spent+spent/time.Duration(turn) > peerBudget {
+			if i == 0 && turn > 0 && spent+spent/time.Duration(turn) > budget {
 				continue
 			}
 			b.watch("row %d %s, run %d of %d", c.Row, run.Label(), turn+1, times)
@@ -113,7 +113,8 @@ func speed(c Case, p *compare.Problem, run compare.Run, ours, peer []compare.Tim
 	return s
 }
 
-func median(list []compare.Timing, value func(compare.Timing) float64) float64 {
+// median of one figure of some runs, at least one.
+func median[T any](list []T, value func(T) float64) float64 {
 	values := make([]float64, len(list))
 	for i, t := range list {
 		values[i] = value(t)

@@ -97,7 +97,7 @@ func circleLayout(g *route.Graph, block int) *layout {
 		block *= (dots + 4*maxDots - 1) / (4 * maxDots)
 	}
 	dots := (n + block - 1) / block
-	l := &layout{cell: make([]int32, n), at: make([]point, dots), bend: true, gap: 3 / float64(dots)}
+	l := &layout{cell: make([]int32, n), at: make([]point, dots), bend: true, gap: min(1, 3/float64(dots))}
 	for v := range n {
 		l.cell[v] = int32(v / block)
 	}
