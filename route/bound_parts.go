@@ -22,58 +22,18 @@ func (b *bounder) underRanks() {
 		lowest = max(lowest, r)
 	}
 	for r := range lowest {
-		b.components(func(u, v int32) bool { return ranks[u] > r && ranks[v] > r })
-	}
-}
-
-// triangles makes parts of what hangs together by edges that are sides of a
-// triangle.
-func (b *bounder) triangles() {
-	mark := make([]int32, len(b.label))
-	side := map[[2]int32]bool{}
-	for u := range int32(len(mark)) {
-		b.g.eachNeighbour(u, func(v int32) { mark[v] = u + 1 })
-		b.g.eachNeighbour(u, func(v int32) {
-			if v > u && b.meets(v, mark, u+1) {
-				side[[2]int32{u, v}] = true
-			}
+		label, parts := b.g.components(func(e int32) bool {
+			return ranks[b.g.ends[e][0]] > r && ranks[b.g.ends[e][1]] > r
 		})
-	}
-	if len(side) > 0 {
-		b.components(func(u, v int32) bool { return side[[2]int32{min(u, v), max(u, v)}] })
+		copy(b.label, label)
+		b.partition(parts)
 	}
 }
 
-// meets tells whether a neighbour of v is marked.
-func (b *bounder) meets(v int32, mark []int32, as int32) (found bool) {
-	b.g.eachNeighbour(v, func(w int32) { found = found || mark[w] == as })
-	return found
-}
-
-// components judges the parts that hang together by the edges that keep allows.
-func (b *bounder) components(keep func(u, v int32) bool) {
-	for v := range b.label {
-		b.label[v] = -1
-	}
-	parts := int32(0)
-	var queue []int32
-	for v := range b.label {
-		if b.label[v] >= 0 {
-			continue
-		}
-		b.label[v] = parts
-		for queue = append(queue[:0], int32(v)); len(queue) > 0; {
-			u := queue[len(queue)-1]
-			queue = queue[:len(queue)-1]
-			b.g.eachNeighbour(u, func(w int32) {
-				if b.label[w] < 0 && keep(u, w) {
-					b.label[w] = parts
-					queue = append(queue, w)
-				}
-			})
-		}
-		parts++
-	}
+// triangles makes parts of what hangs together by triangles.
+func (b *bounder) triangles() {
+	label, parts := clusters(b.g)
+	copy(b.label, label)
 	b.partition(parts)
 }
 

@@ -79,14 +79,19 @@ func (g *Graph) HopsFrom(starts []int32) []int32 {
 
 // eachNeighbour visits the far ends of the usable edges of a vertex.
 func (g *Graph) eachNeighbour(v int32, visit func(int32)) {
+	g.eachArc(v, func(a Arc) { visit(a.To) })
+}
+
+// eachArc visits the usable edges of a vertex, whatever the order.
+func (g *Graph) eachArc(v int32, visit func(Arc)) {
 	for _, a := range g.Up(v) {
-		visit(a.To)
+		visit(a)
 	}
 	if g.order == nil {
 		return
 	}
 	for _, a := range g.Down(v) {
-		visit(a.To)
+		visit(a)
 	}
 }
 
@@ -97,12 +102,19 @@ func (g *Graph) eachNeighbour(v int32, visit func(int32)) {
 // its leaves, it is the ranks: valley-free trees are as low as any. Where links
 // are lost so that there is no such switch, it is the ranks with the fewest
 // edges turned round that make one (turn): almost all groups keep the roots
-// that they have in the ranks. In all other fabrics it is grown from a switch in
-// the middle (grow).
+// that they have in the ranks.
+//
+// In all other fabrics it is grown from the top, so that ways up from everywhere
+// end at one switch (grow): a dragonfly's by its groups (clusterRanks), which
+// costs no height, but the links of the highest groups carry a large share of all
+// trees; others' by the hops from a switch in the middle. On a torus large groups
+// meet at that switch, and its links carry them all; other orders that were tried
+// there were better by a factor of two at most. Layers by service level are the
+// way for such fabrics.
 func OrderFor(g *Graph) Order {
 	ranks, ok := Ranks(g)
 	if !ok {
-		return growFromCenters(g)
+		return growUnranked(g)
 	}
 	tops, whole := highest(g, ranks)
 	if whole {
@@ -114,18 +126,31 @@ func OrderFor(g *Graph) Order {
 	return grow(g, tops, ranks)
 }
 
-// growFromCenters grows an order from the middle of each component.
-func growFromCenters(g *Graph) Order {
-	starts := make([]int32, 0, 1)
-	seen := make([]bool, g.NumVertices()) // by component
-	for v := range int32(g.NumVertices()) {
-		if p := g.Part(v); p >= 0 && !seen[p] {
-			seen[p] = true
-			starts = append(starts, g.middle(v))
-		}
+func growUnranked(g *Graph) Order {
+	if ranks, ok := clusterRanks(g); ok {
+		return grow(g, firsts(g, ranks), ranks)
+	}
+	starts := firsts(g, make(Order, g.NumVertices()))
+	for i, v := range starts {
+		starts[i] = g.middle(v)
 	}
 	hops, _ := g.spreadFrom(starts)
 	return grow(g, starts, hops)
+}
+
+// firsts gives for each component its vertex of the lowest rank.
+func firsts(g *Graph, ranks Order) []int32 {
+	var first []int32 // by component
+	for v := range int32(g.NumVertices()) {
+		p := g.Part(v)
+		for int(p) >= len(first) {
+			first = append(first, -1)
+		}
+		if p >= 0 && (first[p] < 0 || ranks[v] < ranks[first[p]]) {
+			first[p] = v
+		}
+	}
+	return first
 }
 
 // middle is the vertex half-way between two that are far from each other, in
