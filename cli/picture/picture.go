@@ -52,7 +52,9 @@ const (
 // SVG writes the picture as SVG.
 func (p Picture) SVG(out io.Writer) error {
 	c := vgsvg.New(p.size())
-	p.draw(draw.New(c))
+	page := draw.New(c)
+	box(page, page.Rectangle, color.White) // a PNG is white already
+	p.draw(page)
 	_, err := c.WriteTo(out)
 	return err
 }
@@ -90,8 +92,6 @@ func (p Picture) size() (w, h vg.Length) {
 }
 
 func (p Picture) draw(page draw.Canvas) {
-	page.SetColor(color.White)
-	page.Fill(page.Rectangle.Path())
 	label(page, vg.Point{X: page.Min.X + margin, Y: page.Max.Y - 22}, big, p.Title, draw.XLeft)
 	top := page.Max.Y - head
 	p.histogram(part(page, page.Min.X+margin, top-histHeight, page.Max.X-margin, top))
