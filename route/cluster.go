@@ -60,10 +60,12 @@ func (g *Graph) components(keep func(e int32) bool) (label []int32, parts int32)
 // with each other, as the groups of a dragonfly are: by cluster, and within one by
 // the highest cluster that a link leads to. Then the highest of the clusters that
 // a group of adapters is in, or any above it, can be the root, and the switch with
-// the link there is above most of its cluster. It is not ok where most switches
-// are in no such cluster.
+// the link there is above most of its cluster. Clusters with more links are higher,
+// so that a damaged one is low. It is not ok where most switches are in no such
+// cluster.
 func clusterRanks(g *Graph) (ranks Order, ok bool) {
 	label, parts := clusters(g)
+	byLinks(g, label, parts)
 	reach := make([]int32, len(label)) // the highest cluster that a vertex has a link to
 	inside := make([]bool, len(label)) // it has a link within its cluster
 	joined := map[[2]int32]bool{}
@@ -94,6 +96,26 @@ func clusterRanks(g *Graph) (ranks Order, ok bool) {
 		ranks[v] = int32(at)
 	}
 	return ranks, true
+}
+
+// byLinks numbers the clusters anew, those with more link ends first.
+func byLinks(g *Graph, label []int32, parts int32) {
+	ends := make([]int, parts)
+	for v, p := range label {
+		g.eachArc(int32(v), func(Arc) { ends[p]++ })
+	}
+	turn := make([]int32, parts)
+	for p := range turn {
+		turn[p] = int32(p)
+	}
+	slices.SortStableFunc(turn, func(a, b int32) int { return ends[b] - ends[a] })
+	place := make([]int32, parts)
+	for at, p := range turn {
+		place[p] = int32(at)
+	}
+	for v, p := range label {
+		label[v] = place[p]
+	}
 }
 
 // mostJoined tells whether most live switches are in clusters of two or more, and
