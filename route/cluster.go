@@ -122,21 +122,21 @@ func byLinks(g *Graph, label []int32, parts int32) {
 // half of all pairs of such clusters are joined by a link.
 func mostJoined(g *Graph, label []int32, inside []bool, joined map[[2]int32]bool) bool {
 	live, members := 0, 0
-	real := map[int32]bool{}
+	known := map[int32]bool{} // clusters of two or more
 	for v := range label {
 		if g.Usable(int32(v)) {
 			live++
 		}
 		if inside[v] {
 			members++
-			real[label[v]] = true
+			known[label[v]] = true
 		}
 	}
 	pairs := 0
 	for p := range joined {
-		if real[p[0]] && real[p[1]] {
+		if known[p[0]] && known[p[1]] {
 			pairs++
 		}
 	}
-	return len(real) >= 3 && 2*members > live && 4*pairs >= len(real)*(len(real)-1)
+	return len(known) >= 3 && 2*members > live && 4*pairs >= len(known)*(len(known)-1)
 }

@@ -115,8 +115,7 @@ func TestLFTsNameTooManyPorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = route.NewLFTs(route.NewGraph(f, route.Selection{}), lids)
-	var ports *route.PortRangeError
-	if !errors.As(err, &ports) {
+	if _, ok := errors.AsType[*route.PortRangeError](err); !ok {
 		t.Errorf("NewLFTs: %v, want a PortRangeError", err)
 	}
 }

@@ -308,7 +308,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, line := range strings.Split(out.String(), "\n") {
+	for line := range strings.SplitSeq(out.String(), "\n") {
 		if _, name, ok := strings.Cut(line, " ("); ok {
 			names = append(names, strings.TrimSuffix(name, "):"))
 		}

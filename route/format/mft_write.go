@@ -10,10 +10,6 @@ import (
 	"heddle/route"
 )
 
-// rowStart is where the column of port 0 is in a multicast row; each port has
-// two columns.
-const rowStart = 12
-
 // WriteMFTs writes the tables of all switches as dump_mfts prints them, also
 // those without an entry. The range in a heading is what the switch's table can
 // hold or, where that is not known, ends with the last entry.
