@@ -38,20 +38,22 @@ type MFTs struct {
 
 // PortRangeError tells that a switch has more ports than a table can name.
 type PortRangeError struct {
-	Switch string
-	Ports  int
+	Switch       string
+	Ports, Limit int
 }
 
 func (e *PortRangeError) Error() string {
-	return fmt.Sprintf("switch %s has %d ports, a table can name %d", e.Switch, e.Ports, fabric.MaxPorts)
+	return fmt.Sprintf("switch %s has %d ports, a table can name %d", e.Switch, e.Ports, e.Limit)
 }
 
-// CheckPorts is a PortRangeError where a switch has more ports than a table can
-// name.
-func (g *Graph) CheckPorts() error {
+// CheckPorts is a PortRangeError where a switch has more ports than an LFT can
+// name, whose entries are bytes.
+func (g *Graph) CheckPorts() error { return g.portsWithin(fabric.MaxPorts) }
+
+func (g *Graph) portsWithin(limit int) error {
 	for v, id := range g.nodes {
-		if n := g.f.Node(id).NumPorts; n > fabric.MaxPorts {
-			return &PortRangeError{g.Label(int32(v)), int(n)}
+		if n := int(g.f.Node(id).NumPorts); n > limit {
+			return &PortRangeError{g.Label(int32(v)), n, limit}
 		}
 	}
 	return nil
@@ -66,7 +68,7 @@ func NewMFTs(s *State, d *Demand, mlids []ib.MLID) (*MFTs, error) {
 	if len(mlids) != d.NumGroups() {
 		return nil, fmt.Errorf("%d MLIDs for %d groups", len(mlids), d.NumGroups())
 	}
-	if err := s.Graph.CheckPorts(); err != nil {
+	if err := s.Graph.portsWithin(MaxSetPort); err != nil {
 		return nil, err
 	}
 	turn, err := inMLIDOrder(mlids)
@@ -176,5 +178,5 @@ func (b *mftBuilder) add(mlid ib.MLID, port fabric.End) {
 		table = append(table, MFTEntry{MLID: mlid})
 		b.t.Tables[v] = table
 	}
-	table[len(table)-1].Ports.Add(uint8(port.Port))
+	table[len(table)-1].Ports.Add(uint16(port.Port))
 }

@@ -190,7 +190,7 @@ func (c *mftChecker) ends(i int, rows []mftRow) {
 // has tells whether a port is in the row of its switch.
 func (c *mftChecker) has(slot int32) bool {
 	v := c.owner[slot]
-	return c.inRow[v] == c.stamp && c.rows[c.row[v]].ports.Has(uint8(slot-c.first[v]))
+	return c.inRow[v] == c.stamp && c.rows[c.row[v]].ports.Has(uint16(slot-c.first[v]))
 }
 
 // send sends a packet from a member and tells whether all went well.

@@ -26,7 +26,7 @@ func mfts(t fataler, r routed) (*route.MFTs, []ib.MLID) {
 	return tables, mlids
 }
 
-func portSet(ports ...uint8) (s route.PortSet) {
+func portSet(ports ...uint16) (s route.PortSet) {
 	for _, p := range ports {
 		s.Add(p)
 	}
@@ -64,13 +64,13 @@ func TestMFTsOfKnownTrees(t *testing.T) {
 
 func TestPortSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ports := rapid.SliceOfDistinct(rapid.Uint8(), rapid.ID).Draw(t, "ports")
+		ports := rapid.SliceOfDistinct(rapid.Uint16Range(0, route.MaxSetPort), rapid.ID).Draw(t, "ports")
 		s := portSet(ports...)
 		slices.Sort(ports)
 		if got := slices.Collect(s.All()); !slices.Equal(got, ports) || s.Len() != len(ports) {
 			t.Errorf("set of %v holds %v, %d", ports, got, s.Len())
 		}
-		p := rapid.Uint8().Draw(t, "port")
+		p := rapid.Uint16Range(0, route.MaxSetPort).Draw(t, "port")
 		if s.Has(p) != slices.Contains(ports, p) {
 			t.Errorf("Has(%d) of %v is %v", p, ports, s.Has(p))
 		}
@@ -99,17 +99,34 @@ func TestMFTsRefuse(t *testing.T) {
 	}
 }
 
-// TestMFTsNameTooManyPorts: BlueLight's top switches have 272 ports.
+// TestMFTsNameTooManyPorts: these top switches have 400 ports.
 func TestMFTsNameTooManyPorts(t *testing.T) {
-	r := lay(t, "bluelight", "grid:4", "minihop")
+	r := lay(t, "trimmed:supernodes=50,leaves=1,hosts=1,mids=8,tops=2,planes=1", "grid:4", "minihop")
 	mlids, err := route.AssignMLIDs(r.s, r.d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = route.NewMFTs(r.s, r.d, mlids)
 	var ports *route.PortRangeError
-	if !errors.As(err, &ports) || ports.Ports != 272 {
-		t.Errorf("NewMFTs: %v, want a PortRangeError of 272 ports", err)
+	if !errors.As(err, &ports) || ports.Ports != 400 {
+		t.Errorf("NewMFTs: %v, want a PortRangeError of 400 ports", err)
+	}
+}
+
+// TestMFTsOfModels: BlueLight's top switches have 272 ports, more than any
+// InfiniBand switch, and can have multicast tables all the same.
+func TestMFTsOfModels(t *testing.T) {
+	r := lay(t, "bluelight", "random:20x300", "fulb")
+	mlids, err := route.AssignMLIDs(r.s, r.d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := route.NewMFTs(r.s, r.d, mlids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if faults := route.CheckMFTs(tables, r.d, mlids, 1); len(faults) > 0 {
+		t.Error(faults[0])
 	}
 }
 

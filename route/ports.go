@@ -7,15 +7,20 @@ import (
 	"heddle/fabric"
 )
 
-// PortSet is a set of the ports of one switch, 0 to 254; port 0 is the switch's
-// own. It is the value of a multicast forwarding table.
-type PortSet [4]uint64
+// MaxSetPort is the highest port that a PortSet can hold. InfiniBand ends at
+// port 254; models of switches built of several chips, which the FULB-MC paper
+// has, go beyond.
+const MaxSetPort = 383
+
+// PortSet is a set of the ports of one switch, 0 to MaxSetPort; port 0 is the
+// switch's own. It is the value of a multicast forwarding table.
+type PortSet [(MaxSetPort + 1) / 64]uint64
 
 // Add adds a port.
-func (s *PortSet) Add(port uint8) { s[port>>6] |= 1 << (port & 63) }
+func (s *PortSet) Add(port uint16) { s[port>>6] |= 1 << (port & 63) }
 
 // Has tells whether a port is in the set.
-func (s *PortSet) Has(port uint8) bool { return s[port>>6]>>(port&63)&1 != 0 }
+func (s *PortSet) Has(port uint16) bool { return s[port>>6]>>(port&63)&1 != 0 }
 
 // Len is the number of ports.
 func (s *PortSet) Len() (n int) {
@@ -26,11 +31,11 @@ func (s *PortSet) Len() (n int) {
 }
 
 // All yields the ports in ascending order.
-func (s PortSet) All() iter.Seq[uint8] {
-	return func(yield func(uint8) bool) {
+func (s PortSet) All() iter.Seq[uint16] {
+	return func(yield func(uint16) bool) {
 		for i, w := range s {
 			for ; w != 0; w &= w - 1 {
-				if !yield(uint8(i*64 + bits.TrailingZeros64(w))) {
+				if !yield(uint16(i*64 + bits.TrailingZeros64(w))) {
 					return
 				}
 			}

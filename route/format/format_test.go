@@ -67,7 +67,7 @@ func generated(t testing.TB, form string) net {
 	return newNet(t, f)
 }
 
-func ports(list ...uint8) (s route.PortSet) {
+func ports(list ...uint16) (s route.PortSet) {
 	for _, p := range list {
 		s.Add(p)
 	}

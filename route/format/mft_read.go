@@ -86,10 +86,10 @@ func portColumns(line string, first, limit int) (ports route.PortSet, err error)
 		case line[i] == ' ':
 		case line[i] != 'x' || (i-first)%2 != 0:
 			return ports, fmt.Errorf("%q in column %d", line[i], i+1)
-		case port > min(limit, 255):
+		case port > min(limit, route.MaxSetPort):
 			return ports, fmt.Errorf("port %d of %d", port, limit)
 		default:
-			ports.Add(uint8(port))
+			ports.Add(uint16(port))
 		}
 	}
 	return ports, nil
@@ -113,7 +113,7 @@ func portMask(digits string, limit int) (ports route.PortSet, err error) {
 			if port > limit {
 				return ports, fmt.Errorf("port %d of %d", port, limit)
 			}
-			ports.Add(uint8(port))
+			ports.Add(uint16(port))
 		}
 	}
 	return ports, nil

@@ -78,7 +78,7 @@ func appendRow(b []byte, e route.MFTEntry, ports int) []byte {
 	b = e.MLID.AppendTo(b)
 	b = append(b, "      "...)
 	for p := range ports + 1 {
-		if e.Ports.Has(uint8(p)) {
+		if e.Ports.Has(uint16(p)) {
 			b = append(b, "x "...)
 		} else {
 			b = append(b, "  "...)

@@ -172,7 +172,7 @@ func TestAnyTableComesBack(t *testing.T) {
 			for range rapid.IntRange(0, 5).Draw(t, "entries") {
 				e := route.MFTEntry{MLID: mlid}
 				for _, p := range rapid.SliceOfN(rapid.IntRange(0, n), 1, 6).Draw(t, "entry") {
-					e.Ports.Add(uint8(p))
+					e.Ports.Add(uint16(p))
 				}
 				want.Tables[v] = append(want.Tables[v], e)
 				mlid += ib.MLID(rapid.IntRange(1, 3000).Draw(t, "step"))
