@@ -88,6 +88,9 @@ func (f *routeFlags) check() ([]compare.Run, error) {
 	if !slices.Contains([]string{"auto", "ranks"}, f.order) {
 		return nil, usagef("no order %q; there are auto, ranks", f.order)
 	}
+	if f.order != "auto" && !f.valleyFree {
+		return nil, usagef("--order is of --valley-free trees only")
+	}
 	if err := f.checkTables(); err != nil {
 		return nil, err
 	}

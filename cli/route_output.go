@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -108,36 +109,37 @@ func seriesOf(r compare.Result) picture.Series {
 // finish writes what is of all engines.
 func (c *comparison) finish() error {
 	if !c.flags.json {
-		if err := buffered(c.a.out, c.table); err != nil {
+		if err := c.table(c.a.out); err != nil {
 			return err
 		}
 	}
 	return c.pictures()
 }
 
-func (c *comparison) table(w io.Writer) error {
+func (c *comparison) table(out io.Writer) error {
+	w := bufio.NewWriter(out)
 	r := c.rows[0]
-	fmt.Fprintf(w, "%s, %s: %s with %s\n", c.source.name, c.flags.what(), text.Count(r.Groups, "group"), text.Count(r.Members, "member")) //nolint:errcheck // told by Flush
+	fmt.Fprintf(w, "%s, %s: %s with %s; hop table in %.1f ms\n",
+		c.source.name, c.flags.what(), text.Count(r.Groups, "group"), text.Count(r.Members, "member"), r.HopsMs)
 	if err := compare.WriteTable(w, c.rows); err != nil {
 		return err
 	}
 	for i, cut := range r.CutOff {
 		if i == faultLines && !c.flags.verbose {
-			fmt.Fprintf(w, "and %d more: see --verbose\n", len(r.CutOff)-i) //nolint:errcheck // told by Flush
+			fmt.Fprintf(w, "and %d more: see --verbose\n", len(r.CutOff)-i)
 			break
 		}
-		fmt.Fprintf(w, "cut off: %s\n", cut) //nolint:errcheck // told by Flush
+		fmt.Fprintf(w, "cut off: %s\n", cut)
 	}
 	if c.tables != nil {
-		fmt.Fprintf(w, "unicast %s is %s; together with %s\n", //nolint:errcheck // told by Flush
-			c.flags.unicast, cyclic(c.paths), strings.Join(c.both, ", "))
+		fmt.Fprintf(w, "unicast %s is %s; together with %s\n", c.flags.unicast, cyclic(c.paths), strings.Join(c.both, ", "))
 	}
 	if c.flags.verbose {
 		for _, note := range c.notes {
-			fmt.Fprintln(w, note) //nolint:errcheck // told by Flush
+			fmt.Fprintln(w, note)
 		}
 	}
-	return nil
+	return w.Flush()
 }
 
 func (c *comparison) pictures() error {

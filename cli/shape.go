@@ -14,7 +14,7 @@ func shapeOf(name string) picture.Shape {
 	var s picture.Shape
 	switch form {
 	case "torus", "mesh":
-		for _, word := range strings.Split(words[0], "x") {
+		for word := range strings.SplitSeq(words[0], "x") {
 			n, err := strconv.Atoi(word)
 			if err != nil {
 				return picture.Shape{}

@@ -148,8 +148,10 @@ func (b *Bench) reroute(c Case, p *compare.Problem, run compare.Run, l loss, tim
 func RerouteGrid(list []Reroute) Grid {
 	g := Grid{
 		Title: "Rerouting after a loss",
-		Head: []string{"row", "fabric", "pattern", "engine", "lost", "groups lost", "of", "ms", "graph", "hop table", "rebase", "route",
-			"all groups ms", "share", "max EFI before", "after"},
+		Head: []string{
+			"row", "fabric", "pattern", "engine", "lost", "groups lost", "of", "ms", "graph", "hop table", "rebase", "route",
+			"all groups ms", "share", "max EFI before", "after",
+		},
 		Note: "One thread, medians. Only groups that used what is lost are routed anew; the graph and\n" +
 			"the hop table are mended, and that counts. All groups: without any hop table.",
 	}
