@@ -34,7 +34,12 @@ func (a *app) routeCommand() *cobra.Command {
 			"took. The exit status is 1 where a member cannot be reached, an engine failed, or\n" +
 			"its trees are wrong.\n\n" + fabricHelp + "\n\nPatterns:\n" + patternHelp() + "\n\nEngines:\n" + engineHelp(),
 		Args: argument("FABRIC"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.route(args[0], flags) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "-" && flags.groups == "-" {
+				return usagef("the fabric and the groups cannot both be standard input")
+			}
+			return a.route(args[0], flags)
+		},
 	}
 	flags.add(cmd)
 	return cmd
