@@ -90,14 +90,13 @@ func TestKnownBounds(t *testing.T) {
 		want         int
 	}{
 		{"single:hosts=8", "grid:4x2", 0},
-		{"fat-tree:k=40", "grid:40x20x20", 3},                          // each leaf by itself
-		{"bluelight", "grid:32x32x34,procs=4", 16},                     // supernodes
-		{"dragonfly:a=18,p=9,h=9", "grid:81x27x12,order=oblivious", 6}, // groups all together
-		{"torus:10x8x8,e=2", "grid:32x40,order=oblivious", 3},          // volume
-		{"torus:6x6x6", "random:300x8", 8},                             // volume
-		{"ring:n=20", "grid:10x2,order=oblivious", 5},                  // halves
-		{"torus:30x20x20,e=2", "grid:240x100", 2},                      // volume, by clusters
-		{"trimmed:supernodes=4,leaves=3,hosts=2,mids=4,tops=2,planes=2", "grid:6x4,order=oblivious", 2},
+		{"fat-tree:k=16", "grid:16x64", 2},                         // a leaf: 9 groups by 8 links
+		{"bluelight", "grid:32x32x34,procs=4", 16},                 // a supernode: 1024 groups by 64 links
+		{"dragonfly:a=8,p=4,h=4", "grid:33x32,order=oblivious", 3}, // all 33 groups by 528 links
+		{"torus:10x8x8,e=2", "grid:32x40,order=oblivious", 3},      // volume
+		{"torus:6x6x6", "random:300x8", 8},                         // volume
+		{"torus:12x10x10,e=2", "grid:40x60", 2},                    // volume
+		{"ring:n=20", "grid:10x2,order=oblivious", 5},              // halves
 	} {
 		r := lay(t, test.form, test.groups, "minihop")
 		if got := route.LowerBound(r.g, r.d, r.h); got != test.want {
