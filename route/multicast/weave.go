@@ -29,7 +29,7 @@ type weave struct {
 	prices
 	mover
 	effort int
-	layers [][]int32 // by distance from the root: the vertices of the tree
+	layers [][]int32 // by depth: the vertices of the tree
 	spare  sprout    // the best tree so far, while others are built
 	best   []int32   // the edges of the tree that is returned
 	spin   uint64    // rotates the choice of roots from group to group
