@@ -29,8 +29,9 @@ type weave struct {
 	prices
 	mover
 	effort int
-	layers [][]int32 // by distance from the root: the vertices of the tree
-	best   []int32   // the edges of the cheapest tree
+	layers [][]int32 // by depth: the vertices of the tree
+	spare  sprout    // the best tree so far, while others are built
+	best   []int32   // the edges of the tree that is returned
 	spin   uint64    // rotates the choice of roots from group to group
 	kept   []int32   // the edges of the present tree, in Improve
 }
@@ -53,7 +54,7 @@ const (
 
 func newWeave(g *route.Graph, h *route.Hops, o Options) route.Router {
 	return &weave{
-		sprout: newSprout(g, h), effort: max(1, o.Effort),
+		sprout: newSprout(g, h), spare: newSprout(g, h), effort: max(1, o.Effort),
 		layers: make([][]int32, int(h.Max())+1),
 	}
 }
@@ -66,23 +67,22 @@ func (w *weave) Route(s *route.State, leaves []int32, c route.Centers) route.Tre
 	if c.Radius > tall {
 		roots /= 2
 	}
-	root, _, free := w.choose(s, leaves, c, roots)
-	if free {
-		w.restore(root, w.best)
+	if _, free := w.choose(s, leaves, c, roots); free {
 		w.moveAll(int32(c.Radius), s.Load())
-		w.best = w.list(w.best[:0])
 	}
-	return route.Tree{Root: root, Edges: w.best}
+	w.best = w.list(w.best[:0])
+	return route.Tree{Root: w.root, Edges: w.best}
 }
 
-// choose builds trees for some of the centers and leaves the cheapest in best.
-// free tells that other trees of its root may be as low.
-func (w *weave) choose(s *route.State, leaves []int32, c route.Centers, roots int) (root int32, cost float64, free bool) {
+// choose builds trees for some of the centers and leaves the cheapest, with its
+// price. free tells that other trees of its root may be as low.
+func (w *weave) choose(s *route.State, leaves []int32, c route.Centers, roots int) (price float64, free bool) {
+	w.spare.group(leaves)
 	count := 0
 	for _, word := range c.Set {
 		count += bits.OnesCount64(word)
 	}
-	root, cost = -1, math.Inf(1)
+	price = math.Inf(1)
 	for i := range min(roots, count) {
 		r := leastUsedRoot(c, s.Through())
 		if i > 0 {
@@ -91,12 +91,13 @@ func (w *weave) choose(s *route.State, leaves []int32, c route.Centers, roots in
 			n, _ := bits.Mul64(w.spin, uint64(count))
 			r = nthCenter(c, int(n))
 		}
-		if sum, f := w.build(r, leaves, c.Radius, s.Load(), cost); sum < cost {
-			root, cost, free = r, sum, f
-			w.best = w.list(w.best[:0])
+		if sum, f := w.build(r, leaves, c.Radius, s.Load(), price); sum < price {
+			price, free = sum, f
+			w.sprout, w.spare = w.spare, w.sprout // the best waits in spare
 		}
 	}
-	return root, cost, free
+	w.sprout, w.spare = w.spare, w.sprout
+	return price, free
 }
 
 // nthCenter is the n-th center, from 0.

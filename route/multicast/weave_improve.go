@@ -129,14 +129,13 @@ func (w *weave) again(s *route.State, i int, leaves []int32, c route.Centers, ro
 	w.kept = w.list(w.kept[:0])
 	t, price := route.Tree{Root: old.Root, Edges: w.kept}, w.sum(w.kept, load)
 
-	root, other, free := w.choose(s, leaves, c, roots)
+	other, free := w.choose(s, leaves, c, roots)
 	if free {
-		w.restore(root, w.best)
 		other += w.polish(radius, load, times)
-		w.best = w.list(w.best[:0])
 	}
 	if other <= price { // an equal one too: it may open a way
-		t = route.Tree{Root: root, Edges: w.best}
+		w.best = w.list(w.best[:0])
+		t = route.Tree{Root: w.root, Edges: w.best}
 	}
 	s.Put(i, t)
 	return gain < 0 || other < price

@@ -34,16 +34,32 @@ func (w *weave) polish(radius int32, load []int32, times int) float64 {
 	return sum
 }
 
-// moveAll moves each branch that ends in a leaf or a fork, the lowest first.
+// moveAll moves each branch that ends in a leaf or a fork, the deepest first.
 func (w *weave) moveAll(radius int32, load []int32) float64 {
-	w.keys = w.preorder(w.root, w.keys[:0])
 	sum := 0.0
-	for i := len(w.keys) - 1; i > 0; i-- {
-		if v := w.keys[i]; w.has(v) && (w.isLeaf(v) || w.fork(v)) {
+	for _, v := range w.deepestFirst(radius) {
+		if w.has(v) && (w.isLeaf(v) || w.fork(v)) {
 			sum += w.move(v, radius, load)
 		}
 	}
 	return sum
+}
+
+// deepestFirst lists the vertices of the tree but the root by falling depth.
+func (w *weave) deepestFirst(radius int32) []int32 {
+	for d := range radius + 1 {
+		w.layers[d] = w.layers[d][:0]
+	}
+	w.keys = w.preorder(w.root, w.keys[:0])
+	for _, v := range w.keys {
+		d := w.at[v].depth
+		w.layers[d] = append(w.layers[d], v)
+	}
+	w.keys = w.keys[:0]
+	for d := radius; d > 0; d-- {
+		w.keys = append(w.keys, w.layers[d]...)
+	}
+	return w.keys
 }
 
 // move hangs one branch where it is cheapest, and returns the change of price.
@@ -153,12 +169,11 @@ func (w *weave) rehang(v, at int32) {
 	}
 }
 
-// dissolveAll dissolves the forks that are no leaves, the lowest first.
+// dissolveAll dissolves the forks that are no leaves, the deepest first.
 func (w *weave) dissolveAll(radius int32, load []int32) float64 {
-	w.keys = w.preorder(w.root, w.keys[:0])
 	sum := 0.0
-	for i := len(w.keys) - 1; i > 0; i-- {
-		if v := w.keys[i]; w.has(v) && !w.isLeaf(v) && w.fork(v) {
+	for _, v := range w.deepestFirst(radius) {
+		if w.has(v) && !w.isLeaf(v) && w.fork(v) {
 			sum += w.dissolve(v, radius, load)
 		}
 	}
