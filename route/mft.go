@@ -178,5 +178,5 @@ func (b *mftBuilder) add(mlid ib.MLID, port fabric.End) {
 		table = append(table, MFTEntry{MLID: mlid})
 		b.t.Tables[v] = table
 	}
-	table[len(table)-1].Ports.Add(uint16(port.Port))
+	table[len(table)-1].Ports.Add(port.Port)
 }
