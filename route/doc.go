@@ -8,9 +8,10 @@
 //	h, err := route.NewHops(g, runtime.NumCPU())
 //	d := route.NewDemand(g, groups)
 //	s := route.NewState(g, h)
-//	route.All(s, d, engine)         // an engine of heddle/route/multicast
-//	m := route.Measure(s, d)        // height, EFI
-//	faults := route.Check(s, d)     // independent of the engine
+//	r := engine.New(g, h, multicast.Options{}) // of heddle/route/multicast
+//	timing, err := route.All(s, d, route.NewFinder(h), r, time.Now)
+//	m := route.Measure(s, d)    // height, EFI
+//	faults := route.Check(s, d) // independent of the engine
 //
 // All indices are small integers: a switch is a vertex, a cable between two
 // switches an edge, see [Graph]. The edge forwarding index (EFI) of an edge is
