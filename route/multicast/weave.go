@@ -45,7 +45,7 @@ const (
 	onlineRoots = 4
 	tall        = 8
 	// onlineLabels and allLabels bound a search for a new place for a branch.
-	onlineLabels = 256
+	onlineLabels = 128
 	allLabels    = math.MaxInt
 	// joinBonus is by how much a parent that is in the tree already is cheaper
 	// than one that is not, in prices of the edge to it.
