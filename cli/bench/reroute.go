@@ -153,7 +153,7 @@ func RerouteGrid(list []Reroute) Grid {
 			"all groups ms", "share", "max EFI before", "after",
 		},
 		Note: "One thread, medians. Only groups that used what is lost are routed anew; the graph and\n" +
-			"the hop table are mended, and that counts. All groups: without any hop table.",
+			"the hop table are mended, and that counts. Routing all groups finds its hop table ready.",
 	}
 	for _, r := range list {
 		g.Rows = append(g.Rows, []string{
