@@ -121,7 +121,7 @@ func (a *app) route(arg string, f routeFlags) error {
 		return err
 	}
 	c := comparison{a: a, source: s, flags: f, problem: p}
-	if err := errors.Join(c.checkMLIDs(), c.routeUnicast()); err != nil {
+	if err := errors.Join(c.checkNames(), c.routeUnicast()); err != nil {
 		return err
 	}
 	for _, run := range runs {

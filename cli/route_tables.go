@@ -87,10 +87,17 @@ func (c *comparison) together(s *route.State) route.Cycle {
 	return both.Cycle()
 }
 
-// checkMLIDs refuses, before anything is routed, what --mft cannot write.
-func (c *comparison) checkMLIDs() error {
-	if n := c.problem.Demand.NumGroups(); c.flags.mft != "" && n > ib.NumMLIDs {
+// checkNames refuses, before anything is routed, the --mft of a subnet that has
+// more groups than MLIDs, or more ports than LIDs: it could not be programmed.
+func (c *comparison) checkNames() error {
+	if c.flags.mft == "" {
+		return nil
+	}
+	if n := c.problem.Demand.NumGroups(); n > ib.NumMLIDs {
 		return fmt.Errorf("--mft: %w", &route.TooManyGroupsError{Groups: n})
+	}
+	if _, err := route.AssignLIDs(c.problem.Graph.Fabric(), 0); err != nil {
+		return fmt.Errorf("--mft: %w", err)
 	}
 	return nil
 }
