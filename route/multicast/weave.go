@@ -17,11 +17,10 @@ import (
 //   - the tree grows from the farthest leaves inwards, in layers, and prefers
 //     parents that it has already (build);
 //   - only the farthest members need shortest paths. Each branch is taken out and
-//     hung again where it is cheapest, on any path that keeps the height (move),
-//     and forks are dissolved where their children are cheaper elsewhere
-//     (dissolve). On a torus this halves the links used;
-//   - with more effort, groups are taken out and routed again until that gains
-//     no more (Improve).
+//     hung again where it is cheapest, on any path that keeps the height (move);
+//   - with more effort, forks are dissolved too where their children are cheaper
+//     elsewhere (dissolve), and groups are taken out and routed again until that
+//     gains no more (Improve).
 //
 // Its trees list each edge after the one above it, see sprout.list.
 type weave struct {
