@@ -115,12 +115,12 @@ func (w *weave) wayUp(v, reach int32, limit float64, load []int32) (best int32, 
 				continue
 			}
 			for _, a := range w.g.Up(l.vertex) {
-				sum := l.price + w.table[load[a.Edge]]
-				if sum >= limit || int32(row[a.To])+hop > reach {
+				if int32(row[a.To])+hop > reach {
 					continue
 				}
+				sum := l.price + w.table[load[a.Edge]]
 				y := &w.at[a.To]
-				if y.taken == w.round {
+				if sum >= limit || y.taken == w.round {
 					continue
 				}
 				if y.mark == w.stamp && y.taken != -w.round {
