@@ -27,9 +27,6 @@ type Timing struct {
 	Roots, Trees time.Duration
 }
 
-// Total is the time for all.
-func (t Timing) Total() time.Duration { return t.Roots + t.Trees }
-
 // NoRootError tells that no switch is above all of a group's leaves, as can be
 // in an ordered graph.
 type NoRootError struct {

@@ -111,36 +111,6 @@ func TestNoAllocs(t *testing.T) {
 	}
 }
 
-// TestLazySSSPCosts holds the lazy search against Dijkstra's algorithm: for one
-// group and one load, paths of the same cost.
-func TestLazySSSPCosts(t *testing.T) {
-	for _, fabric := range []string{"torus:6x5x4,e=1", "fat-tree:k=6", "dragonfly:a=4,p=2,h=2"} {
-		s := newScene(t, fabric, "random:60x6")
-		st := s.route(t, "fulb", 1)
-		lazy := newSSSPNew(s.g, s.h, Options{}).(*sssp)
-		heap := newSSSPHeap(s.g, s.h, Options{}).(*ssspHeap)
-		f := route.NewFinder(s.h)
-		for i := range s.d.NumGroups() {
-			leaves := s.d.Leaves(i)
-			if len(leaves) < 2 {
-				continue
-			}
-			st.Take(i)
-			c := f.Find(leaves)
-			a, b := lazy.Route(st, leaves, c), heap.Route(st, leaves, c)
-			if a.Root != b.Root {
-				t.Fatalf("%s group %d: roots %d and %d", fabric, i, a.Root, b.Root)
-			}
-			for _, leaf := range leaves {
-				if lazy.cost[leaf] != heap.cost[leaf]%farLoad && leaf != a.Root {
-					t.Fatalf("%s group %d leaf %d: load on the path %d, with Dijkstra %d", fabric, i, leaf, lazy.cost[leaf], heap.cost[leaf]%farLoad)
-				}
-			}
-			st.Put(i, a)
-		}
-	}
-}
-
 func BenchmarkRoute(b *testing.B) {
 	s := newScene(b, "fat-tree:k=20", "grid:20x10x10,order=oblivious")
 	for _, e := range Engines() {
