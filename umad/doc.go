@@ -1,0 +1,15 @@
+// Package umad is a port that sends and receives management datagrams.
+//
+// A Device moves single datagrams: the kernel's /dev/infiniband/umadN, a client
+// of ibsim or of heddle's own emulator, or a port of an emulated subnet in the
+// same process. A Port is what programs use: it gives transaction IDs, matches
+// answers to requests, resends, gives up in time, carries long messages by
+// RMPP, and hands what nobody asked for to the handler of its class.
+//
+//	dev, err := umad.Open("ibsim:sim/H-0000000000100000")
+//	...
+//	port, err := umad.NewPort(dev)
+//	...
+//	defer port.Close()
+//	answer, err := port.Call(ctx, &umad.Message{Address: umad.ToLID(3), Data: request[:]}, umad.CallOptions{})
+package umad
