@@ -64,13 +64,6 @@ func (c SMControl) String() string {
 	}
 }
 
-// SMKey is the key by which a subnet manager trusts another, and subnet
-// administration a client.
-type SMKey uint64
-
-// String is the key in hexadecimal.
-func (k SMKey) String() string { return fmt.Sprintf("%#018x", uint64(k)) }
-
 // SMInfo is what a subnet manager says of itself (IBTA 1, 14.2.5.13).
 type SMInfo struct {
 	GUID     ib.GUID // of the port that it uses
