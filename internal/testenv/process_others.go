@@ -1,0 +1,8 @@
+//go:build !linux
+
+package testenv
+
+import "os/exec"
+
+// dieWithParent does nothing where the kernel offers nothing.
+func dieWithParent(*exec.Cmd) {}
