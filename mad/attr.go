@@ -226,6 +226,8 @@ func ParseAttribute(c Class, a AttrID, data []byte) (Attribute, error) {
 		return parseSubn(c, a, data)
 	case ClassSA:
 		return parseSA(a, data)
+	case ClassPerf:
+		return parsePerf(a, data)
 	default:
 		return nil, unknownAttribute(c, a)
 	}
@@ -255,8 +257,25 @@ func parseSubn(c Class, a AttrID, data []byte) (Attribute, error) {
 		return attribute(ParseMulticastForwarding(data))
 	case AttrSMInfo:
 		return attribute(ParseSMInfo(data))
+	case AttrPortInfoExtended:
+		return attribute(ParsePortInfoExtended(data))
+	case AttrMlnxExtPortInfo:
+		return attribute(ParseMlnxExtPortInfo(data))
 	default:
 		return nil, unknownAttribute(c, a)
+	}
+}
+
+func parsePerf(a AttrID, data []byte) (Attribute, error) {
+	switch a {
+	case AttrClassPortInfo:
+		return attribute(ParseClassPortInfo(data))
+	case AttrPortCounters:
+		return attribute(ParsePortCounters(data))
+	case AttrPortCountersExtended:
+		return attribute(ParsePortCountersExtended(data))
+	default:
+		return nil, unknownAttribute(ClassPerf, a)
 	}
 }
 
