@@ -72,8 +72,6 @@ func ParseClassPortInfo(b []byte) (ClassPortInfo, error) {
 	}, nil
 }
 
-const flowLabelMask = 0xFFFFF
-
 // Len is 72.
 func (i ClassPortInfo) Len() int { return classPortInfoLen }
 
