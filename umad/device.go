@@ -9,28 +9,40 @@ import (
 )
 
 // Device is one port of a node that moves datagrams, without memory of what
-// was asked. Send and Receive may be called by two goroutines at once; Close
-// ends a Receive that waits.
+// was asked. Receive is called by one goroutine, all other methods by any, at
+// any time; Close ends a Receive that waits. umadtest.Run tests all of what
+// follows.
 type Device interface {
 	// Info reads the state of the port as it is now.
 	Info() (Info, error)
 	// Register asks for the datagrams of a class: answers to what is sent in
 	// it, and requests of the agent's methods. A datagram of another class is
-	// never delivered. The error of a class that somebody else has, or that
-	// the port does not carry, wraps ErrClassTaken or ErrClassUnsupported.
+	// never delivered; a request of another method may be. Registering a class
+	// again adds methods. The error of a method that is registered, here or by
+	// somebody else on the port, wraps ErrClassTaken; that of a class that the
+	// port does not carry wraps ErrClassUnsupported.
 	Register(a Agent) error
-	// Send sends m, and does not keep it. A timeout above zero says that m is
-	// a request that waits for an answer: a device with Features.Timers
-	// delivers m once more, with Err set, when there was none in time. Of a
-	// request's transaction ID, the device may overwrite the upper 32 bits.
+	// Send sends m, and does not keep it. It never waits for a Receive: the
+	// goroutine that receives sends as well. A datagram that finds no room is
+	// lost, as any other may be. A timeout above zero says that m is a request
+	// that waits for an answer: a device with Features.Timers delivers m once
+	// more, with Err set, when there was none in time; a device without may do
+	// so where it learns early that there will be none. Of a request's
+	// transaction ID, the device may overwrite the upper 32 bits; an answer's
+	// stays whole. After Close it returns net.ErrClosed.
 	Send(m *Message, timeout time.Duration) error
 	// Receive waits for the next datagram and stores it in m, whose Data is
-	// reused where it is long enough. After Close it returns net.ErrClosed.
+	// reused where its capacity is enough. The address is one that an answer
+	// can be sent to as it is. Each error is final: the device passes over
+	// what it can not read. After Close it is net.ErrClosed.
 	Receive(m *Message) error
 	// SetIsSM sets the port's capability bit that says: here is a subnet
 	// manager.
 	SetIsSM(on bool) error
+	// Features is the same at any time.
 	Features() Features
+	// Close frees the device and what it registered. A second Close does
+	// nothing.
 	Close() error
 }
 
@@ -39,8 +51,9 @@ type Features struct {
 	// Timers: a request without an answer comes back when its time is over.
 	Timers bool
 	// RMPP: messages longer than a datagram are cut and put together below.
-	// Messages of a class that uses RMPP are then whole ones: the header of
-	// the first segment and all of the data.
+	// Messages of a class that uses RMPP are then whole ones: where the RMPP
+	// header says Active, the headers of the first segment and exactly all of
+	// the data.
 	RMPP bool
 }
 
@@ -60,10 +73,12 @@ type Agent struct {
 // address of the other side: whom it goes to, or whom it came from.
 type Message struct {
 	Address
-	// Data is mad.Size bytes; more for a message by RMPP.
+	// Data is mad.Size bytes; for a message by RMPP the headers of its first
+	// segment and then all of its data, which may be less or more.
 	Data []byte
 	// Err is set in a message that Receive returned when Data is a request of
-	// our own that came back: ErrTimeout.
+	// our own that came back, of which only the common header counts:
+	// ErrTimeout.
 	Err error
 }
 

@@ -8,8 +8,7 @@
 //
 //	dev, err := umad.Open("ibsim:sim/H-0000000000100000")
 //	...
-//	port, err := umad.NewPort(dev)
-//	...
+//	port := umad.NewPort(dev)
 //	defer port.Close()
 //	answer, err := port.Call(ctx, &umad.Message{Address: umad.ToLID(3), Data: request[:]}, umad.CallOptions{})
 package umad
