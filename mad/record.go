@@ -1,5 +1,7 @@
 package mad
 
+import "fmt"
+
 // Record is an attribute of subnet administration that stands in its tables
 // (IBTA 1, 15.2.5). Record types are values; MultiPathRecord, which only asks,
 // is none.
@@ -31,14 +33,51 @@ const (
 	byRate
 )
 
+// numbered gives n fields of the same length, called Name0, Name1 and so on.
+func numbered(name string, n, bits int) []Field {
+	fields := make([]Field, n)
+	for i := range fields {
+		fields[i] = Field{Name: fmt.Sprintf("%s%d", name, i), Bits: bits}
+	}
+	return fields
+}
+
 // Layout gives the fields of a record, in order; nil for an attribute that is
 // no record. The caller must not change them.
 func Layout(a AttrID) []Field {
 	switch a {
-	case AttrMCMemberRecord:
-		return mcMemberRecordLayout
+	case AttrNodeRecord:
+		return nodeRecordLayout
+	case AttrPortInfoRecord:
+		return portInfoRecordLayout
+	case AttrSLtoVLRecord:
+		return slToVLRecordLayout
+	case AttrSwitchInfoRecord:
+		return switchInfoRecordLayout
+	case AttrLFTRecord:
+		return lftRecordLayout
+	case AttrMFTRecord:
+		return mftRecordLayout
+	case AttrSMInfoRecord:
+		return smInfoRecordLayout
+	case AttrInformInfoRecord:
+		return informInfoRecordLayout
+	case AttrLinkRecord:
+		return linkRecordLayout
+	case AttrGUIDInfoRecord:
+		return guidInfoRecordLayout
+	case AttrServiceRecord:
+		return serviceRecordLayout
+	case AttrPKeyRecord:
+		return pkeyRecordLayout
 	case AttrPathRecord:
 		return pathRecordLayout
+	case AttrVLArbitrationRecord:
+		return vlArbitrationRecordLayout
+	case AttrMCMemberRecord:
+		return mcMemberRecordLayout
+	case AttrMCGStateRecord:
+		return mcgStateRecordLayout
 	default:
 		return nil
 	}
