@@ -94,8 +94,9 @@ type PortCountersExtended struct {
 
 const portCountersExtendedLen = 184
 
-// counters are all counters, as they follow each other from byte 8.
-func (c *PortCountersExtended) counters() [22]*uint64 {
+// Counters are all counters, in the order of their bits in CounterSelect and,
+// from the ninth on, CounterSelect2.
+func (c *PortCountersExtended) Counters() [22]*uint64 {
 	return [...]*uint64{
 		&c.PortXmitData, &c.PortRcvData, &c.PortXmitPkts, &c.PortRcvPkts,
 		&c.PortUnicastXmitPkts, &c.PortUnicastRcvPkts, &c.PortMulticastXmitPkts, &c.PortMulticastRcvPkts,
@@ -117,7 +118,7 @@ func ParsePortCountersExtended(b []byte) (PortCountersExtended, error) {
 		CounterSelect:  ExtendedSelect(be.Uint16(b[2:])),
 		CounterSelect2: ExtendedSelect2(be.Uint32(b[4:])),
 	}
-	for i, counter := range c.counters() {
+	for i, counter := range c.Counters() {
 		*counter = be.Uint64(b[8+8*i:])
 	}
 	return c, nil
@@ -131,7 +132,7 @@ func (c PortCountersExtended) AppendTo(b []byte) []byte {
 	b = append(b, 0, c.PortSelect)
 	b = be.AppendUint16(b, uint16(c.CounterSelect))
 	b = be.AppendUint32(b, uint32(c.CounterSelect2))
-	for _, counter := range c.counters() {
+	for _, counter := range c.Counters() {
 		b = be.AppendUint64(b, *counter)
 	}
 	return b

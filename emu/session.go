@@ -1,0 +1,154 @@
+package emu
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+
+	"heddle/ib"
+	"heddle/ibsim"
+	"heddle/mad"
+)
+
+// session is one client of a Server.
+type session struct {
+	server *Server
+	id     uint32 // of its Connect
+	node   string
+	client *Client
+	conn   socket
+
+	out     ibsim.Packet // belongs to whoever runs the subnet, as what follows
+	sending uint64       // the transaction that is being sent, 0 when answered
+	waiting map[uint64]*waiting
+	gone    bool
+}
+
+// open attaches the client and binds the socket of its data.
+func (x *session) open(want ibsim.Connect, from net.Addr) error {
+	s := x.server
+	err := s.live.Do(func(sub *Subnet) error {
+		end, err := sub.End(want.Node, 0)
+		if err != nil {
+			return err
+		}
+		x.node = sub.fabric.Node(end.Node).ID
+		x.client, err = sub.Attach(end, ClientOptions{
+			QP: want.QP, Implicit: want.QP <= ib.GSIQPN, Receive: x.receive, Closed: x.shut,
+		})
+		if err != nil || !want.IsSM {
+			return err
+		}
+		return x.client.SetIsSM(true)
+	})
+	if err == nil {
+		x.conn, err = s.sockets.data(uint32(x.client.ID()), want.ID, from)
+	}
+	if err != nil && x.client != nil {
+		x.detach()
+	}
+	return err
+}
+
+// read takes the client's packets until its socket is closed.
+func (x *session) read() {
+	buf := make([]byte, ibsim.PacketSize+1)
+	for {
+		n, err := x.conn.Read(buf)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			if x.isGone(err) {
+				x.server.lose(x)
+			}
+			continue
+		}
+		p, err := ibsim.ParsePacket(buf[:n])
+		if err != nil {
+			x.server.cfg.Log.Debug("packet passed over", "client", x.client.ID(), "error", err)
+			continue
+		}
+		if x.server.live.Do(func(s *Subnet) error { x.send(s, p); return nil }) != nil {
+			return
+		}
+	}
+}
+
+// isGone tells whether an error says that nobody has the client's socket.
+func (x *session) isGone(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET)
+}
+
+// send carries a client's packet into the subnet.
+func (x *session) send(s *Subnet, in *ibsim.Packet) {
+	p := Packet{MAD: *in.MAD(), SLID: in.SLID(), DLID: in.DLID(), SQP: in.SQP(), DQP: in.DQP()}
+	if !p.MAD.Class().IsSMP() {
+		p.QKey, p.PKey = ib.GSIQKey, s.pkeys(x.client.end)[0]
+	}
+	if p.MAD.IsResponse() || !x.client.opts.Implicit || !expectsAnswer(p.MAD.Method()) {
+		x.client.Send(&p)
+		return
+	}
+	x.ask(s, &p)
+}
+
+func expectsAnswer(m mad.Method) bool {
+	_, ok := m.Response()
+	return ok
+}
+
+// receive gives a packet to the client.
+func (x *session) receive(p *Packet) {
+	if p.MAD.IsResponse() {
+		x.answered(p.MAD.TID())
+	}
+	x.deliver(p, 0)
+}
+
+func (x *session) deliver(p *Packet, status uint32) {
+	if x.gone || x.conn == nil {
+		return
+	}
+	o := &x.out
+	*o.MAD() = p.MAD
+	o.SetSLID(p.SLID)
+	o.SetDLID(p.DLID)
+	o.SetSQP(p.SQP)
+	o.SetDQP(p.DQP)
+	o.SetStatus(status)
+	o.SetLength(mad.Size)
+	if _, err := x.conn.Write(o[:]); err != nil && x.isGone(err) {
+		x.gone = true
+		x.server.lose(x)
+	}
+}
+
+// detach takes the client out of the subnet.
+func (x *session) detach() {
+	err := x.server.live.Do(func(*Subnet) error {
+		x.gone, x.waiting = true, nil
+		x.client.Detach()
+		return nil
+	})
+	if err != nil && !errors.Is(err, ErrClosed) {
+		x.server.cfg.Log.Error("client not detached", "client", x.client.ID(), "error", err)
+	}
+}
+
+// close detaches the client and closes its socket.
+func (x *session) close() {
+	x.detach()
+	x.shut()
+}
+
+// shut ends read.
+func (x *session) shut() {
+	if x.conn == nil {
+		return
+	}
+	if err := x.conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		x.server.cfg.Log.Error("socket not closed", "client", x.client.ID(), "error", fmt.Errorf("close: %w", err))
+	}
+}
