@@ -16,10 +16,10 @@ func need(what string, b []byte, n int) error {
 	return nil
 }
 
-const (
-	connectLen = 44
-	nodeLen    = 32
-)
+// MaxNode is the length in bytes of the longest name of a node in a Connect.
+const MaxNode = 31
+
+const connectLen = 44
 
 // Connect asks for a place at a node. The answer has the number of the client
 // in ID, and in Node the ID of the node.
@@ -32,8 +32,8 @@ type Connect struct {
 	QP ib.QPN
 	// IsSM claims the port for a subnet manager; a second claim fails.
 	IsSM bool
-	// Node is the ID of a node or its description, of at most 31 bytes; the
-	// first node of the subnet where it is empty.
+	// Node is the ID of a node or its description, of at most MaxNode bytes;
+	// the first node of the subnet where it is empty.
 	Node string
 }
 
@@ -45,8 +45,8 @@ func (c Connect) AppendTo(b []byte) []byte {
 	b = host.AppendUint32(b, c.ID)
 	b = host.AppendUint32(b, uint32(c.QP))
 	b = host.AppendUint32(b, flag(c.IsSM))
-	var node [nodeLen]byte
-	copy(node[:nodeLen-1], c.Node)
+	var node [MaxNode + 1]byte
+	copy(node[:MaxNode], c.Node)
 	return append(b, node[:]...)
 }
 
