@@ -69,7 +69,7 @@ const (
 )
 
 // String is the number; Name knows the class and so the name.
-func (a AttrID) String() string { return fmt.Sprintf("%#06x", uint16(a)) }
+func (a AttrID) String() string { return fmt.Sprintf("%#04x", uint16(a)) }
 
 // Name is the specification's name of the attribute in a class, or the number
 // where none is known.

@@ -64,6 +64,10 @@ const (
 	Cap2SwitchPortStateTable CapabilityMask2 = 1 << 3
 	Cap2LinkWidth2x          CapabilityMask2 = 1 << 4
 	Cap2LinkSpeedHDR         CapabilityMask2 = 1 << 5
+	Cap2MKeyProtectBitsExt   CapabilityMask2 = 1 << 6
+	Cap2EnhancedTrap128      CapabilityMask2 = 1 << 7
+	Cap2PartitionTop         CapabilityMask2 = 1 << 8
+	Cap2EnhancedQoSArbiter   CapabilityMask2 = 1 << 9
 	Cap2LinkSpeedNDR         CapabilityMask2 = 1 << 10
 	Cap2ExtendedSpeeds2      CapabilityMask2 = 1 << 11
 	Cap2LinkSpeedXDR         CapabilityMask2 = 1 << 12
@@ -73,8 +77,8 @@ const (
 func (m CapabilityMask2) String() string {
 	return listBits(m, []string{
 		"IsSetNodeDescriptionSupported", "IsPortInfoExtendedSupported", "IsVirtualizationSupported", "IsSwitchPortStateTableSupported",
-		"IsLinkWidth2xSupported", "IsLinkSpeedHDRSupported", "", "",
-		"", "", "IsLinkSpeedNDRSupported", "IsExtendedSpeeds2Supported",
+		"IsLinkWidth2xSupported", "IsLinkSpeedHDRSupported", "IsMKeyProtectBitsExtSupported", "IsEnhancedTrap128Supported",
+		"IsPartitionTopSupported", "IsEnhancedQoSArbiterSupported", "IsLinkSpeedNDRSupported", "IsExtendedSpeeds2Supported",
 		"IsLinkSpeedXDRSupported",
 	})
 }

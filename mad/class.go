@@ -141,4 +141,4 @@ func (m Method) String() string {
 type MKey uint64
 
 // String is the key in hexadecimal.
-func (k MKey) String() string { return fmt.Sprintf("%#018x", uint64(k)) }
+func (k MKey) String() string { return fmt.Sprintf("%#016x", uint64(k)) }

@@ -37,7 +37,7 @@ type FECModes uint16
 func (s FECModes) Has(m FECMode) bool { return m < 16 && s>>m&1 != 0 }
 
 // String lists the modes.
-func (s FECModes) String() string { return listBits(s, []string{"none", "FireCode", "RS", "LL-RS"}) }
+func (s FECModes) String() string { return listBits(s, []string{"without", "FireCode", "RS", "LL-RS"}) }
 
 // PortInfoExtended is the error correction of a port, by speed (IBTA 1,
 // 14.2.5.18). A port has it where Cap2PortInfoExtended is set.

@@ -38,7 +38,7 @@ func (m ComponentMask) String() string { return fmt.Sprintf("%#x", uint64(m)) }
 type SMKey uint64
 
 // String is the key in hexadecimal.
-func (k SMKey) String() string { return fmt.Sprintf("%#018x", uint64(k)) }
+func (k SMKey) String() string { return fmt.Sprintf("%#016x", uint64(k)) }
 
 // ParseSAHeader reads the 32 bytes at the start of b, which follow the common
 // header.

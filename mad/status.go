@@ -52,7 +52,7 @@ func (s Status) String() string {
 		parts = append(parts, text)
 	}
 	if rest := s &^ (StatusBusy | StatusRedirect | statusCode); rest != 0 {
-		parts = append(parts, fmt.Sprintf("%#06x", uint16(rest)))
+		parts = append(parts, fmt.Sprintf("%#04x", uint16(rest)))
 	}
 	return strings.Join(parts, ", ")
 }
