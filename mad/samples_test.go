@@ -84,7 +84,7 @@ var (
 // samplePortCountersExtendedOf counts up from the first counter.
 func samplePortCountersExtendedOf(first uint64) PortCountersExtended {
 	c := PortCountersExtended{PortSelect: 1, CounterSelect: SelectExtPortRcvPkts, CounterSelect2: Select2ExtQP1Dropped}
-	for i, counter := range c.counters() {
+	for i, counter := range c.Counters() {
 		*counter = first + uint64(i)
 	}
 	return c
