@@ -4,10 +4,11 @@ TOOL  := $(GO) tool -modfile=tools.mod
 FUZZ  ?= 3s
 SOAK  ?= 10m
 
-# program:package for each peer that the tests run, and a C compiler, which
-# the race detector needs.
+# program:package for each peer that the tests run, what their virtual machine
+# is made of, and a C compiler, which the race detector needs.
 PEERS := ibsim:ibsim-utils opensm:opensm ibnetdiscover:infiniband-diags \
-	python3:python3 cc:gcc cc:libc6-dev
+	qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod \
+	rdma:iproute2 python3:python3 cc:gcc cc:libc6-dev
 
 .PHONY: help build demo test peers lint bench soak clean
 .PHONY: test-static test-go test-fuzz test-bench test-cross
@@ -42,6 +43,7 @@ test-cross:
 
 peers: ## install the programs that the tests compare with, where missing
 	@scripts/peers $(PEERS)
+	@scripts/kernel
 
 lint: ## formatting, linters, outdated idioms
 	@files=$$($(TOOL) gofumpt -l .) && if [ -n "$$files" ]; then echo "gofumpt would change:"; echo "$$files"; exit 1; fi
