@@ -18,6 +18,7 @@ func schemes() []scheme {
 	return []scheme{
 		{"ibsim", "ibsim:NAME/NODE", "a node of ibsim or of heddle emu", openIBSim},
 		{"ibsim+udp", "ibsim+udp:HOST:PORT/NODE", "the same over UDP", openIBSimUDP},
+		{"umad", "umad:DEVICE/PORT", "a port of this machine, through the Linux kernel", openUmad},
 	}
 }
 
@@ -31,6 +32,7 @@ func schemes() []scheme {
 //	                          first node of its file, of heddle the first
 //	                          adapter.
 //	ibsim+udp:HOST:PORT/NODE  the same over UDP; the port may be missing
+//	umad:DEVICE/PORT          a port of this machine, see OpenLinux
 //
 // The error of a device that is not there wraps ErrNoDevice.
 func Open(spec string) (Device, error) {
@@ -64,6 +66,8 @@ func openIBSimUDP(rest string) (Device, error) {
 	}
 	return asDevice(OpenIBSimUDP(address, node))
 }
+
+func openUmad(rest string) (Device, error) { return OpenLinux(linuxScheme + rest) }
 
 // asDevice keeps a nil pointer from becoming a Device.
 func asDevice[D Device](d D, err error) (Device, error) {
