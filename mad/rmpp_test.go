@@ -504,8 +504,7 @@ func TestRMPPTotal(t *testing.T) {
 	now := time.Duration(0)
 	for segments := uint32(1); !s.Over(); segments++ {
 		ack := segment(segments, 0, segments+1, func(h *RMPPHeader) { h.Type = RMPPAck })
-		s.Step(now, nil, nil)
-		out = s.Step(now, &ack, nil)
+		out = s.Step(now, &ack, s.Step(now, nil, nil))
 		now += 900 * time.Millisecond
 	}
 	if want := "RMPP transfer ended: total time too long"; s.Err() == nil || s.Err().Error() != want || now > 62*time.Second {
