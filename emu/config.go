@@ -20,8 +20,10 @@ type Config struct {
 	MTU ib.MTU
 	VLs int
 	// PKeys is NodeInfo:PartitionCap, the length of the P_Key tables; zero
-	// means 32.
-	PKeys int
+	// means 32. SwitchPKeys is SwitchInfo:PartitionEnforcementCap, that of a
+	// switch's external ports; zero means 32, -1 switches that enforce no
+	// partitions, which saves a subnet manager two requests for each port.
+	PKeys, SwitchPKeys int
 	// EnhancedPort0 makes port 0 of all switches an enhanced one.
 	EnhancedPort0 bool
 	// KeepLIDs starts with the LIDs that the fabric's file tells; otherwise
@@ -53,8 +55,8 @@ func (c Config) filled() (Config, error) {
 	if c.LIDs < 0 || c.LIDs > allUnicastLIDs {
 		return c, fmt.Errorf("%d LIDs, want 1 to %d", c.LIDs, allUnicastLIDs)
 	}
-	if c.PKeys < 0 || c.PKeys > maxPKeys {
-		return c, fmt.Errorf("%d P_Keys, want 1 to %d", c.PKeys, maxPKeys)
+	if c.PKeys < 0 || c.PKeys > maxPKeys || c.SwitchPKeys > maxPKeys {
+		return c, fmt.Errorf("%d P_Keys, %d in switches, want 1 to %d", c.PKeys, c.SwitchPKeys, maxPKeys)
 	}
 	if c.Hop < 0 || c.Agent < 0 || c.Queue < 0 {
 		return c, fmt.Errorf("negative time or queue: hop %v, agent %v, queue %d", c.Hop, c.Agent, c.Queue)
@@ -64,6 +66,7 @@ func (c Config) filled() (Config, error) {
 	c.MTU = fill(c.MTU, ib.MTU4096)
 	c.VLs = fill(c.VLs, 8)
 	c.PKeys = fill(c.PKeys, 32)
+	c.SwitchPKeys = max(fill(c.SwitchPKeys, 32), 0)
 	if !c.MTU.IsValid() || vlCode(c.VLs) == 0 {
 		return c, fmt.Errorf("MTU %v and %d VLs, want 256 to 4096, and 1, 2, 4, 8 or 15", c.MTU, c.VLs)
 	}

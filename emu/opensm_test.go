@@ -1,6 +1,7 @@
 package emu_test
 
 import (
+	"log/slog"
 	"testing"
 
 	"heddle/emu"
@@ -16,7 +17,7 @@ func serve(t *testing.T, f *fabric.Fabric, cfg emu.Config) (*emu.Live, string) {
 		t.Fatal(err)
 	}
 	name := testenv.SocketName(t)
-	server, err := live.Serve(name, emu.ServeConfig{})
+	server, err := live.Serve(name, emu.ServeConfig{Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,8 +28,8 @@ func (s *Subnet) newSwitch(n fabric.Node) *switchInfo {
 	}
 	return &switchInfo{info: mad.SwitchInfo{
 		LinearFDBCap: uint16(s.cfg.LIDs), MulticastFDBCap: uint16(mlids),
-		LIDsPerPort: 1, PartitionEnforcementCap: uint16(s.cfg.PKeys),
-		InboundEnforcementCap: true, OutboundEnforcementCap: true,
+		LIDsPerPort: 1, PartitionEnforcementCap: uint16(s.cfg.SwitchPKeys),
+		InboundEnforcementCap: s.cfg.SwitchPKeys > 0, OutboundEnforcementCap: s.cfg.SwitchPKeys > 0,
 		EnhancedPort0:   n.EnhancedPort0 || s.cfg.EnhancedPort0,
 		MulticastFDBTop: noMFTTop,
 	}}

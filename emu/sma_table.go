@@ -56,7 +56,12 @@ func (s *Subnet) pkeyTable(q *request) mad.Status {
 
 // pkeyCap is the length of a port's P_Key table: the node's, or that for
 // enforcement at a switch's external port.
-func (s *Subnet) pkeyCap(e fabric.End) int { return s.cfg.PKeys }
+func (s *Subnet) pkeyCap(e fabric.End) int {
+	if s.isSwitch(e.Node) && e.Port > 0 {
+		return s.cfg.SwitchPKeys
+	}
+	return s.cfg.PKeys
+}
 
 // powerOnPKeys is the table of a port that nobody wrote.
 var powerOnPKeys = [...]ib.PKey{ib.DefaultPKey}

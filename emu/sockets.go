@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"syscall"
@@ -50,12 +51,13 @@ func (u unixSockets) data(client, id uint32, _ net.Addr) (socket, error) {
 
 func bindUnix(addr *net.UnixAddr) (*net.UnixConn, error) { return net.ListenUnixgram("unixgram", addr) }
 
-// alive connects a socket that is thrown away: the kernel refuses where nobody
-// has the name any more.
+// alive connects a socket that is thrown away. The kernel does not permit it,
+// since the client's socket is connected with ours; but where nobody has the
+// name any more it refuses.
 func (u unixSockets) alive(id uint32) bool {
 	conn, err := net.DialUnix("unixgram", nil, u.In(id))
 	if err != nil {
-		return false
+		return !errors.Is(err, syscall.ECONNREFUSED)
 	}
 	conn.Close() //nolint:errcheck // nothing was sent
 	return true
