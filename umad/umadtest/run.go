@@ -287,7 +287,11 @@ func testSendNeverWaits(t *testing.T, c *conn) {
 
 func testSetIsSM(t *testing.T, c *conn) {
 	for _, on := range []bool{true, false, true} {
-		if err := c.Device.SetIsSM(on); err != nil {
+		err := c.Device.SetIsSM(on)
+		if errors.Is(err, umad.ErrNotInfiniBand) {
+			return // the port has no such bit
+		}
+		if err != nil {
 			t.Fatalf("SetIsSM(%v): %v", on, err)
 		}
 	}
