@@ -37,7 +37,8 @@ type Device interface {
 	// what it can not read. After Close it is net.ErrClosed.
 	Receive(m *Message) error
 	// SetIsSM sets the port's capability bit that says: here is a subnet
-	// manager.
+	// manager. It fails with ErrBusy where another has set it, and with
+	// ErrNotInfiniBand where the port has no such bit.
 	SetIsSM(on bool) error
 	// Features is the same at any time.
 	Features() Features

@@ -37,14 +37,14 @@ type VM struct {
 	// Script is for the shell (dash -e), which stops it at the first command that
 	// fails.
 	Script string
-	// Timeout ends the virtual machine; 0 is a minute.
+	// Timeout ends the virtual machine; 0 is three minutes.
 	Timeout time.Duration
 	// Memory is in MiB; 0 is 512.
 	Memory int
 }
 
 const (
-	defaultTimeout = time.Minute
+	defaultTimeout = 3 * time.Minute
 	defaultMemory  = 512
 	// exitMark stands before the exit status of the script, on a line of its
 	// own, after the script's output.
