@@ -71,6 +71,7 @@ const (
 	FaultNoSwitch      FaultKind = "no-switch"      // a fabric without a switch
 	FaultIsland        FaultKind = "island"         // a component cut off from the largest
 	FaultTruncated     FaultKind = "truncated"      // a file that ends within a statement
+	FaultUnreachable   FaultKind = "unreachable"    // a node or port that gave no answer
 	FaultLimit         FaultKind = "limit"          // more of something than can be
 )
 
