@@ -25,6 +25,8 @@ type Client struct {
 
 // ClientOptions is how a Client attaches.
 type ClientOptions struct {
+	// Name tells people who the client is.
+	Name string
 	// QP, above 1, is the client's own queue pair: requests to it are its.
 	QP ib.QPN
 	// Implicit takes the client for one that registers with a library of its

@@ -40,7 +40,7 @@ func (l *Live) Open(node string, port uint8) (umad.Device, error) {
 			return err
 		}
 		d.name = s.Fabric().EndLabel(d.end)
-		d.client, err = s.Attach(d.end, ClientOptions{Receive: d.receive, Closed: d.shut})
+		d.client, err = s.Attach(d.end, ClientOptions{Name: "in process", Receive: d.receive, Closed: d.shut})
 		return err
 	})
 	if err != nil {

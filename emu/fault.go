@@ -1,7 +1,9 @@
 package emu
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"heddle/fabric"
@@ -15,6 +17,26 @@ type Trouble struct {
 	// Delay is added to Config.Hop; Jitter is the most that chance adds to it,
 	// so that packets overtake each other.
 	Delay, Jitter time.Duration
+}
+
+// String gives what is not zero, in the form that the console reads, or none.
+func (t Trouble) String() string {
+	var b strings.Builder
+	for _, part := range []struct {
+		name  string
+		value any
+		none  bool
+	}{
+		{"drop", t.Drop, t.Drop == 0},
+		{"dup", t.Duplicate, t.Duplicate == 0},
+		{"delay", t.Delay, t.Delay == 0},
+		{"jitter", t.Jitter, t.Jitter == 0},
+	} {
+		if !part.none {
+			fmt.Fprintf(&b, " %s=%v", part.name, part.value)
+		}
+	}
+	return strings.TrimPrefix(cmp.Or(b.String(), "none"), " ")
 }
 
 func (t Trouble) check() error {
@@ -61,8 +83,20 @@ func (s *Subnet) delay(t *Trouble) time.Duration {
 	return d
 }
 
-// CutLink takes a cable out; RestoreLink plugs it in again.
+// CutLink takes a cable out; RestoreLink plugs it in again. Both end what
+// FlapLink began.
 func (s *Subnet) CutLink(id fabric.LinkID) {
+	delete(s.flaps, id)
+	s.cut(id)
+}
+
+// RestoreLink plugs in a cable that CutLink took out.
+func (s *Subnet) RestoreLink(id fabric.LinkID) {
+	delete(s.flaps, id)
+	s.restore(id)
+}
+
+func (s *Subnet) cut(id fabric.LinkID) {
 	l := s.fabric.Link(id)
 	if !s.plugged(s.portOf(l.A)) {
 		return
@@ -71,24 +105,10 @@ func (s *Subnet) CutLink(id fabric.LinkID) {
 	s.portOf(l.A).peer, s.portOf(l.B).peer = fabric.End{}, fabric.End{}
 }
 
-// RestoreLink plugs in a cable that CutLink took out.
-func (s *Subnet) RestoreLink(id fabric.LinkID) {
+func (s *Subnet) restore(id fabric.LinkID) {
 	if !s.plugged(s.portOf(s.fabric.Link(id).A)) {
 		s.connect(id)
 	}
-}
-
-// FlapLink cuts a link and restores it, again and again: so many times, down
-// and up for the given times each.
-func (s *Subnet) FlapLink(id fabric.LinkID, times int, down, up time.Duration) {
-	if times <= 0 {
-		return
-	}
-	s.CutLink(id)
-	s.after(down, call(func(s *Subnet) {
-		s.RestoreLink(id)
-		s.after(up, call(func(s *Subnet) { s.FlapLink(id, times-1, down, up) }))
-	}))
 }
 
 // KillNode lets a node lose its power: its links go down, and nothing answers
@@ -148,34 +168,4 @@ func (s *Subnet) SlowAgent(id fabric.NodeID, service time.Duration, limit int) e
 		n.agent = &agent{service: service, limit: limit}
 	}
 	return nil
-}
-
-// Babble lets a port tell of errors on its link, one of the traps 129 to 131
-// in each interval; an interval of 0 ends it.
-func (s *Subnet) Babble(e fabric.End, interval time.Duration) error {
-	if !s.has(e) || e.Port == 0 {
-		return fmt.Errorf("port %d of %s: %w", e.Port, s.fabric.Node(e.Node).Label(), ErrNoNode)
-	}
-	x := s.portOf(e)
-	x.babble++
-	if interval > 0 {
-		s.babble(e, interval, x.babble)
-	}
-	return nil
-}
-
-// babble goes on until another call of Babble.
-func (s *Subnet) babble(e fabric.End, interval time.Duration, run uint32) {
-	x := s.portOf(e)
-	if x.babble != run {
-		return
-	}
-	if x.linkUp() {
-		at, own := s.keyPort(e)
-		numbers := [...]mad.TrapNumber{mad.TrapLinkIntegrity, mad.TrapBufferOverrun, mad.TrapFlowControl}
-		x.counters.total.LocalLinkIntegrityErrors++
-		s.trapOnce(at, mad.NewNotice(numbers[s.random.IntN(len(numbers))], 0,
-			mad.PortErrorDetails{LID: own.info.LID, Port: uint8(e.Port)}))
-	}
-	s.after(interval, call(func(s *Subnet) { s.babble(e, interval, run) }))
 }

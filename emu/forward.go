@@ -137,7 +137,7 @@ func (s *Subnet) pass(p *Packet, x *port) bool {
 			s.lose(p)
 			return false
 		}
-		if s.chance(trouble.Duplicate) {
+		if !p.copied && s.chance(trouble.Duplicate) {
 			s.later(s.copyOf(p), delay+s.delay(trouble))
 		}
 		delay += s.delay(trouble)
@@ -161,6 +161,6 @@ func (p *Packet) fire(s *Subnet) {
 func (s *Subnet) copyOf(p *Packet) *Packet {
 	q := s.take()
 	*q = *p
-	q.next = nil
+	q.copied, q.next = true, nil
 	return q
 }

@@ -24,6 +24,7 @@ type Packet struct {
 	// switch.
 	at     fabric.End
 	origin bool
+	copied bool // by a link: links copy it no more
 	hops   uint16
 	next   *Packet // in the list of free packets
 }
@@ -60,5 +61,5 @@ func (p *Packet) turn(m mad.Method) {
 		}
 	}
 	p.SQP, p.DQP = p.DQP, p.SQP
-	p.origin, p.hops = true, 0
+	p.origin, p.hops, p.copied = true, 0, false
 }

@@ -35,7 +35,8 @@ func (x *session) open(want ibsim.Connect, from net.Addr) error {
 		}
 		x.node = sub.fabric.Node(end.Node).ID
 		x.client, err = sub.Attach(end, ClientOptions{
-			QP: want.QP, Implicit: want.QP <= ib.GSIQPN, Receive: x.receive, Closed: x.shut,
+			Name: fmt.Sprintf("ibsim %d", want.ID),
+			QP:   want.QP, Implicit: want.QP <= ib.GSIQPN, Receive: x.receive, Closed: x.shut,
 		})
 		if err != nil || !want.IsSM {
 			return err

@@ -17,6 +17,7 @@ type Subnet struct {
 	cfg    Config
 	nodes  []node
 	clients
+	repeated
 
 	now    time.Duration
 	seq    uint64
@@ -63,7 +64,6 @@ type port struct {
 	counters counters
 	tables   *tables       // nil while all tables are as they were at the start
 	mkeyEnd  time.Duration // when the lease of its M_Key ends, 0 for never
-	babble   uint32        // counts calls of Babble
 }
 
 // linkUp tells whether the port has a trained link.
@@ -82,6 +82,7 @@ func New(f *fabric.Fabric, cfg Config) (*Subnet, error) {
 		random: rand.New(rand.NewPCG(cfg.Seed, 0x68656464)),
 	}
 	s.clients.init()
+	s.repeated.init()
 	for id := range s.nodes {
 		if err := s.makeNode(fabric.NodeID(id)); err != nil {
 			return nil, fmt.Errorf("emulated subnet: %w", err)
