@@ -8,7 +8,7 @@ SOAK  ?= 10m
 # is made of, and a C compiler, which the race detector needs.
 PEERS := ibsim:ibsim-utils opensm:opensm ibnetdiscover:infiniband-diags \
 	qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod \
-	rdma:iproute2 python3:python3 cc:gcc cc:libc6-dev
+	rdma:iproute2 tshark:tshark python3:python3 cc:gcc cc:libc6-dev
 
 .PHONY: help build demo test peers lint bench soak clean
 .PHONY: test-static test-go test-fuzz test-bench test-cross

@@ -82,6 +82,7 @@ func (a AttrID) Name(c Class) string {
 		name = a.saName()
 	case ClassPerf:
 		name = a.perfName()
+	default: // only what all classes have
 	}
 	if name == "" {
 		name = a.commonName()
@@ -221,6 +222,9 @@ var ErrUnknownAttribute = errors.New("unknown attribute")
 // ParseAttribute reads the attribute of a class from the data of a datagram.
 // The error wraps ErrUnknownAttribute or ErrShort.
 func ParseAttribute(c Class, a AttrID, data []byte) (Attribute, error) {
+	if a == AttrClassPortInfo && !c.IsSMP() {
+		return attribute(ParseClassPortInfo(data))
+	}
 	switch c {
 	case ClassLID, ClassDirected:
 		return parseSubn(c, a, data)
@@ -235,6 +239,8 @@ func ParseAttribute(c Class, a AttrID, data []byte) (Attribute, error) {
 
 func parseSubn(c Class, a AttrID, data []byte) (Attribute, error) {
 	switch a {
+	case AttrNotice:
+		return attribute(ParseNotice(data))
 	case AttrNodeDescription:
 		return attribute(ParseNodeDescription(data))
 	case AttrNodeInfo:
@@ -268,8 +274,6 @@ func parseSubn(c Class, a AttrID, data []byte) (Attribute, error) {
 
 func parsePerf(a AttrID, data []byte) (Attribute, error) {
 	switch a {
-	case AttrClassPortInfo:
-		return attribute(ParseClassPortInfo(data))
 	case AttrPortCounters:
 		return attribute(ParsePortCounters(data))
 	case AttrPortCountersExtended:

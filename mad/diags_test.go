@@ -121,7 +121,7 @@ func recording(t *testing.T, file string) (*Datagram, string) {
 // parseAs reads the attribute of a datagram.
 func parseAs[A any](t *testing.T, d *Datagram) A {
 	t.Helper()
-	v, err := parseDatagram(d)
+	v, err := ParseAttribute(d.Class(), d.Attr(), d.Data())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,14 +130,6 @@ func parseAs[A any](t *testing.T, d *Datagram) A {
 		t.Fatalf("%v is a %T", d.Attr(), v)
 	}
 	return a
-}
-
-// parseDatagram is ParseAttribute, and ParseClassPortInfo of any class.
-func parseDatagram(d *Datagram) (Attribute, error) {
-	if d.Attr() == AttrClassPortInfo {
-		return attribute(ParseClassPortInfo(d.Data()))
-	}
-	return ParseAttribute(d.Class(), d.Attr(), d.Data())
 }
 
 // TestDiagsReadUs: infiniband-diags read in our bytes what we wrote.

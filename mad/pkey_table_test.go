@@ -2,17 +2,19 @@ package mad
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
 func (t PKeyTable) diags() []string {
 	var rows []string
 	for i := 0; i < len(t); i += 8 {
-		row := fmt.Sprintf("%d:", i)
+		var row strings.Builder
+		row.WriteString(fmt.Sprintf("%d:", i))
 		for _, key := range t[i : i+8] {
-			row += " " + key.String()
+			row.WriteString(" " + key.String())
 		}
-		rows = append(rows, row)
+		rows = append(rows, row.String())
 	}
 	return rows
 }

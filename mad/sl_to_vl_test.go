@@ -2,16 +2,18 @@ package mad
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
 // diags has the row of the first port in.
 func (m SLtoVLMapping) diags() []string {
-	row := "ports: in  0, out  1: |"
+	var row strings.Builder
+	row.WriteString("ports: in  0, out  1: |")
 	for _, vl := range m {
-		row += fmt.Sprintf("%2d|", uint8(vl))
+		row.WriteString(fmt.Sprintf("%2d|", uint8(vl)))
 	}
-	return []string{row}
+	return []string{row.String()}
 }
 
 func TestSLtoVLModifier(t *testing.T) {

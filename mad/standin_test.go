@@ -37,7 +37,7 @@ func newStandIn(t *testing.T, answers []sample) *standIn {
 	s.ctl, s.data = s.listen(t, "ctl"), s.listen(t, "out0")
 	s.done.Go(func() { serve(s.ctl, s.control) })
 	s.done.Go(func() { serve(s.data, s.answer) })
-	t.Cleanup(s.close)
+	t.Cleanup(func() { s.close(t) })
 	return s
 }
 
@@ -51,9 +51,12 @@ func (s *standIn) listen(t *testing.T, suffix string) *net.UnixConn {
 	return c
 }
 
-func (s *standIn) close() {
-	s.ctl.Close()
-	s.data.Close()
+func (s *standIn) close(t *testing.T) {
+	for _, c := range []*net.UnixConn{s.ctl, s.data} {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 	s.done.Wait()
 }
 
