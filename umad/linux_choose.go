@@ -1,7 +1,6 @@
 package umad
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -106,7 +105,7 @@ func fault(p LinuxPort) error {
 	if p.Fault == nil {
 		return nil
 	}
-	return fmt.Errorf("%s%s: %w", linuxScheme, p.Name, errors.Join(ErrNoDevice, p.Fault))
+	return fmt.Errorf("%s%s: %w: %w", linuxScheme, p.Name, ErrNoDevice, p.Fault)
 }
 
 // portList names ports for a message.

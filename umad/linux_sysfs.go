@@ -56,8 +56,12 @@ func listPorts(sys fs.FS) ([]LinuxPort, error) {
 	if err != nil {
 		return nil, noUmad(sys, err)
 	}
-	if abi, err := attribute(sys, path.Join(sysDevices, "abi_version")); err != nil || abi != abiVersion {
-		return nil, fmt.Errorf("the kernel's umad interface has version %q, want %s: %w", abi, abiVersion, errors.Join(ErrNoDevice, err))
+	abi, err := attribute(sys, path.Join(sysDevices, "abi_version"))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoDevice, err)
+	}
+	if abi != abiVersion {
+		return nil, fmt.Errorf("the kernel's umad interface has version %.80q, want %s: %w", abi, abiVersion, ErrNoDevice)
 	}
 	issm := make(map[string]string)
 	var ports []LinuxPort
@@ -112,11 +116,17 @@ func findPort(sys fs.FS, file string) LinuxPort {
 	if err == nil && !isDeviceName(device) {
 		err = fmt.Errorf("%s/ibdev: %.80q is no name of a device", dir, device)
 	}
-	number, portErr := numberIn(sys, path.Join(dir, "port"), 8)
-	if p.Fault = errors.Join(err, portErr); p.Fault == nil {
-		p.Device, p.Port = device, uint8(number)
-		p.Name = fmt.Sprintf("%s/%d", device, number)
+	if err != nil {
+		p.Fault = err
+		return p
 	}
+	number, err := numberIn(sys, path.Join(dir, "port"), 8)
+	if err != nil {
+		p.Fault = err
+		return p
+	}
+	p.Device, p.Port = device, uint8(number)
+	p.Name = fmt.Sprintf("%s/%d", device, number)
 	return p
 }
 
@@ -182,7 +192,7 @@ func (r *sysReader) state() mad.PortState {
 	number, _, _ := strings.Cut(text, ":")
 	n, err := strconv.ParseUint(number, 10, 8)
 	if err != nil {
-		r.fail(fmt.Errorf("%s/state: %q is no state of a port", r.dir, text))
+		r.fail(fmt.Errorf("%s/state: %.80q is no state of a port", r.dir, text))
 	}
 	return mad.PortState(n)
 }
@@ -233,7 +243,7 @@ func numberIn(sys fs.FS, name string, bits int) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 0, bits)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %q is no number of %d bits", name, text, bits)
+		return 0, fmt.Errorf("%s: %.80q is no number of %d bits", name, text, bits)
 	}
 	return n, nil
 }
