@@ -20,6 +20,9 @@ const (
 	LinkSpeedAllSupported LinkSpeed = 15
 )
 
+// LinkSpeedOf is the set of those of the given speeds that it has bits for.
+func LinkSpeedOf(speeds ...ib.Speed) LinkSpeed { return speedSet[LinkSpeed](speeds, ib.SDR, 3) }
+
 // Fastest is the fastest of the set, 0 where no bit of it is known.
 func (l LinkSpeed) Fastest() ib.Speed { return fastest(l, ib.SDR, 3) }
 
@@ -41,6 +44,11 @@ const (
 	LinkSpeedExtAllSupported LinkSpeedExt = 31
 )
 
+// LinkSpeedExtOf is the set of those of the given speeds that it has bits for.
+func LinkSpeedExtOf(speeds ...ib.Speed) LinkSpeedExt {
+	return speedSet[LinkSpeedExt](speeds, ib.FDR, 4)
+}
+
 // Fastest is the fastest of the set, 0 where no bit of it is known.
 func (l LinkSpeedExt) Fastest() ib.Speed { return fastest(l, ib.FDR, 4) }
 
@@ -53,6 +61,11 @@ type LinkSpeedExt2 uint8
 // LinkSpeedExt2XDR is the bit of XDR.
 const LinkSpeedExt2XDR LinkSpeedExt2 = 1
 
+// LinkSpeedExt2Of is the set of those of the given speeds that it has bits for.
+func LinkSpeedExt2Of(speeds ...ib.Speed) LinkSpeedExt2 {
+	return speedSet[LinkSpeedExt2](speeds, ib.XDR, 1)
+}
+
 // Fastest is the fastest of the set, 0 where no bit of it is known.
 func (l LinkSpeedExt2) Fastest() ib.Speed { return fastest(l, ib.XDR, 1) }
 
@@ -64,6 +77,11 @@ type MlnxLinkSpeed uint8
 
 // MlnxLinkSpeedFDR10 is the bit of FDR10.
 const MlnxLinkSpeedFDR10 MlnxLinkSpeed = 1
+
+// MlnxLinkSpeedOf is the set of those of the given speeds that it has bits for.
+func MlnxLinkSpeedOf(speeds ...ib.Speed) MlnxLinkSpeed {
+	return speedSet[MlnxLinkSpeed](speeds, ib.FDR10, 1)
+}
 
 // Fastest is the fastest of the set, 0 where no bit of it is known.
 func (l MlnxLinkSpeed) Fastest() ib.Speed { return fastest(l, ib.FDR10, 1) }
@@ -80,4 +98,15 @@ func fastest[T ~uint8](set T, first ib.Speed, bits int) ib.Speed {
 		}
 	}
 	return 0
+}
+
+// speedSet is the set of those speeds that are among the bits from the first.
+func speedSet[T ~uint8](speeds []ib.Speed, first ib.Speed, bits int) T {
+	var set T
+	for _, v := range speeds {
+		if v >= first && v < first+ib.Speed(bits) {
+			set |= 1 << (v - first)
+		}
+	}
+	return set
 }

@@ -41,3 +41,33 @@ func TestSpeedsString(t *testing.T) {
 	checkStrings(t, []LinkSpeedExt2{1, 6}, "XDR", "0x6")
 	checkStrings(t, []MlnxLinkSpeed{1, 0x81}, "FDR10", "FDR10|0x80")
 }
+
+// TestSpeedSets: each speed has its bit in one kind of set and in no other.
+func TestSpeedSets(t *testing.T) {
+	type sets struct {
+		LinkSpeed     LinkSpeed
+		LinkSpeedExt  LinkSpeedExt
+		LinkSpeedExt2 LinkSpeedExt2
+		MlnxLinkSpeed MlnxLinkSpeed
+	}
+	want := map[ib.Speed]sets{
+		ib.SDR:   {LinkSpeed: LinkSpeedSDR},
+		ib.DDR:   {LinkSpeed: LinkSpeedDDR},
+		ib.QDR:   {LinkSpeed: LinkSpeedQDR},
+		ib.FDR10: {MlnxLinkSpeed: MlnxLinkSpeedFDR10},
+		ib.FDR:   {LinkSpeedExt: LinkSpeedExtFDR},
+		ib.EDR:   {LinkSpeedExt: LinkSpeedExtEDR},
+		ib.HDR:   {LinkSpeedExt: LinkSpeedExtHDR},
+		ib.NDR:   {LinkSpeedExt: LinkSpeedExtNDR},
+		ib.XDR:   {LinkSpeedExt2: LinkSpeedExt2XDR},
+	}
+	for n := range 256 {
+		v := ib.Speed(n)
+		if got := (sets{LinkSpeedOf(v), LinkSpeedExtOf(v), LinkSpeedExt2Of(v), MlnxLinkSpeedOf(v)}); got != want[v] {
+			t.Errorf("%v is in %+v, want %+v", v, got, want[v])
+		}
+	}
+	if got := LinkSpeedOf(ib.SDR, ib.QDR, ib.FDR10); got != LinkSpeedSDR|LinkSpeedQDR {
+		t.Errorf("got %v", got)
+	}
+}

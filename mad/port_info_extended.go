@@ -2,7 +2,7 @@ package mad
 
 import "fmt"
 
-// FECMode is how a link corrects errors (IBTA 1, 14.2.5.18:
+// FECMode is how a link corrects errors (IBTA 1, 14.2.5.19:
 // FECModeActive).
 type FECMode uint16
 
@@ -40,7 +40,7 @@ func (s FECModes) Has(m FECMode) bool { return m < 16 && s>>m&1 != 0 }
 func (s FECModes) String() string { return listBits(s, []string{"without", "FireCode", "RS", "LL-RS"}) }
 
 // PortInfoExtended is the error correction of a port, by speed (IBTA 1,
-// 14.2.5.18). A port has it where Cap2PortInfoExtended is set.
+// 14.2.5.19). A port has it where Cap2PortInfoExtended is set.
 type PortInfoExtended struct {
 	CapMask             uint32 // bit 0: the modes below are valid
 	FECModeActive       FECMode

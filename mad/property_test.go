@@ -26,6 +26,10 @@ func TestSamplesComeBack(t *testing.T) {
 			if both := s.value.AppendTo(prefix); !bytes.Equal(both, append(prefix, b...)) {
 				t.Errorf("appended %x", both)
 			}
+			used := bytes.Repeat([]byte{0xFF}, Size)
+			if reused := s.value.AppendTo(used[:0]); !bytes.Equal(reused, b) || &reused[0] != &used[0] {
+				t.Errorf("in a used buffer %x", reused)
+			}
 		})
 	}
 }
