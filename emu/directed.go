@@ -42,6 +42,8 @@ func (s *Subnet) outbound(p *Packet) (out uint8, do step) {
 	case ptr == count:
 		m.ReturnPath()[ptr] = uint8(p.at.Port)
 		return s.endOfRoute(p)
+	case ptr == count+1: // a LID-routed last part ends here
+		return 0, deliver
 	default: // an adapter cannot pass it on
 		return 0, drop
 	}
