@@ -74,7 +74,7 @@ func (s *Subnet) Attach(at fabric.End, o ClientOptions) (*Client, error) {
 // Detach ends the client; its place is free, and what it asked for is gone.
 func (c *Client) Detach() {
 	s := c.subnet
-	if s.byID[c.id] != c {
+	if c.Detached() {
 		return
 	}
 	if c.isSM {
@@ -87,6 +87,9 @@ func (c *Client) Detach() {
 		delete(s.atPort, c.end)
 	}
 }
+
+// Detached tells whether Detach was called.
+func (c *Client) Detached() bool { return c.subnet.byID[c.id] != c }
 
 // ID is the client's number, which its transactions carry in the upper 16 bits
 // of their IDs.

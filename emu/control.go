@@ -85,7 +85,7 @@ func (s *Server) attach(want ibsim.Connect, from net.Addr) (*session, error) {
 	defer s.mu.Unlock()
 	if s.closed {
 		x.close()
-		return nil, ErrClosed
+		return nil, net.ErrClosed
 	}
 	s.sessions[x.id] = x
 	s.wait.Go(x.read)

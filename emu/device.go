@@ -85,29 +85,39 @@ func (d *device) Send(m *umad.Message, _ time.Duration) error {
 		return fmt.Errorf("%s: datagram of %d bytes, want %d", d.name, len(m.Data), mad.Size)
 	}
 	return d.live.Do(func(s *Subnet) error {
+		if d.client.Detached() {
+			return net.ErrClosed
+		}
 		p := Packet{MAD: mad.Datagram(m.Data), DLID: m.LID, DQP: m.QPN, QKey: m.QKey, SL: m.SL}
-		info := &s.portOf(d.end).info
-		if !p.MAD.Class().IsSMP() {
-			p.SQP = ib.GSIQPN
-			keys := s.pkeys(d.end)
-			if int(m.PKeyIndex) >= len(keys) || !keys[m.PKeyIndex].IsValid() {
-				return fmt.Errorf("%s: no P_Key at index %d", d.name, m.PKeyIndex)
-			}
-			p.PKey = keys[m.PKeyIndex]
-		}
-		if m.LID != ib.PermissiveLID || p.MAD.Class() != mad.ClassDirected {
-			p.SLID = info.LID | ib.LID(m.PathBits)&(1<<info.LMC-1)
-		} else {
-			p.SLID = ib.PermissiveLID
-		}
-		if m.GRH != nil {
-			grh := *m.GRH
-			grh.GID = s.gid(d.end) // the receiver sees where it came from
-			p.GRH = &grh
+		if err := d.address(s, &p, m); err != nil {
+			return err
 		}
 		d.client.Send(&p)
 		return nil
 	})
+}
+
+// address writes the sender's side of a packet.
+func (d *device) address(s *Subnet, p *Packet, m *umad.Message) error {
+	info := &s.portOf(d.end).info
+	p.SLID = info.LID | ib.LID(m.PathBits)&(1<<info.LMC-1)
+	if p.MAD.Class() == mad.ClassDirected && m.LID == ib.PermissiveLID {
+		p.SLID = ib.PermissiveLID
+	}
+	if m.GRH != nil {
+		grh := *m.GRH
+		grh.GID = s.gid(d.end) // the receiver sees where it came from
+		p.GRH = &grh
+	}
+	if p.MAD.Class().IsSMP() {
+		return nil
+	}
+	keys := s.pkeys(d.end)
+	if int(m.PKeyIndex) >= len(keys) || !keys[m.PKeyIndex].IsValid() {
+		return fmt.Errorf("%s: no P_Key at index %d", d.name, m.PKeyIndex)
+	}
+	p.SQP, p.PKey = ib.GSIQPN, keys[m.PKeyIndex]
+	return nil
 }
 
 func (d *device) Register(a umad.Agent) error {
@@ -148,7 +158,7 @@ func (d *device) Close() error {
 		d.client.Detach()
 		return nil
 	})
-	if errors.Is(err, ErrClosed) { // and the device with it
+	if errors.Is(err, net.ErrClosed) { // and the device with it
 		return nil
 	}
 	return err

@@ -114,7 +114,9 @@ func (p *probe) ask(q smp) (answer *mad.Datagram, ok bool) {
 	p.t.Helper()
 	p.got = nil
 	p.client.Send(p.packet(q))
-	p.subnet.Advance(p.subnet.Now() + time.Second)
+	if len(p.got) == 0 {
+		p.subnet.Advance(p.subnet.Now() + time.Second)
+	}
 	for i := range p.got {
 		m := &p.got[i].MAD
 		switch {

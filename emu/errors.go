@@ -8,6 +8,4 @@ var (
 	ErrNoNode = errors.New("not in the fabric")
 	// ErrFull says that no more clients can attach.
 	ErrFull = errors.New("no place for another client")
-	// ErrClosed says that the subnet is gone.
-	ErrClosed = errors.New("closed")
 )

@@ -2,6 +2,7 @@ package emu
 
 import (
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -36,7 +37,7 @@ func (l *Live) Do(f func(s *Subnet) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return fmt.Errorf("emulated subnet: %w", ErrClosed)
+		return fmt.Errorf("emulated subnet: %w", net.ErrClosed)
 	}
 	l.subnet.Advance(time.Since(l.start))
 	err := f(l.subnet)

@@ -50,7 +50,7 @@ func (s *Subnet) answerPerf(p *Packet) bool {
 func (s *Subnet) perfAttribute(q *request) mad.Status {
 	switch q.m.Attr() {
 	case mad.AttrClassPortInfo:
-		return s.getOnly(q, s.perfClassPortInfo)
+		return s.perfClassPortInfo(q)
 	case mad.AttrPortCounters:
 		return s.portCounters(q)
 	case mad.AttrPortCountersExtended:
@@ -61,6 +61,9 @@ func (s *Subnet) perfAttribute(q *request) mad.Status {
 }
 
 func (s *Subnet) perfClassPortInfo(q *request) mad.Status {
+	if q.set {
+		return mad.StatusBadAttribute
+	}
 	return q.reply(mad.ClassPortInfo{
 		BaseVersion: 1, ClassVersion: 1, RespTimeValue: respTime,
 		CapabilityMask:  mad.PerfCapAllPortSelect | mad.PerfCapExtendedWidth | mad.PerfCapXmitWait | mad.PerfCapQP1Dropped,

@@ -133,7 +133,7 @@ func (x *session) detach() {
 		x.client.Detach()
 		return nil
 	})
-	if err != nil && !errors.Is(err, ErrClosed) {
+	if err != nil && !errors.Is(err, net.ErrClosed) {
 		x.server.cfg.Log.Error("client not detached", "client", x.client.ID(), "error", err)
 	}
 }

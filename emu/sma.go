@@ -38,9 +38,9 @@ func (s *Subnet) answerSMP(p *Packet) bool {
 func (s *Subnet) attribute(q *request) mad.Status {
 	switch q.m.Attr() {
 	case mad.AttrNodeDescription:
-		return s.getOnly(q, s.nodeDescription)
+		return s.nodeDescription(q)
 	case mad.AttrNodeInfo:
-		return s.getOnly(q, s.nodeInfo)
+		return s.nodeInfo(q)
 	case mad.AttrSwitchInfo:
 		return s.switchInfo(q)
 	case mad.AttrGUIDInfo:
@@ -58,19 +58,12 @@ func (s *Subnet) attribute(q *request) mad.Status {
 	case mad.AttrMulticastForwarding:
 		return s.multicastForwarding(q)
 	case mad.AttrPortInfoExtended:
-		return s.getOnly(q, s.portInfoExtended)
+		return s.portInfoExtended(q)
 	case mad.AttrMlnxExtPortInfo:
 		return s.mlnxExtPortInfo(q)
 	default:
 		return mad.StatusBadAttribute
 	}
-}
-
-func (s *Subnet) getOnly(q *request, get func(*request) mad.Status) mad.Status {
-	if q.set {
-		return mad.StatusBadAttribute
-	}
-	return get(q)
 }
 
 // reply writes an attribute as the answer.

@@ -7,12 +7,18 @@ import (
 )
 
 func (s *Subnet) nodeDescription(q *request) mad.Status {
+	if q.set {
+		return mad.StatusBadAttribute
+	}
 	clear(q.data)
 	copy(q.data, s.fabric.Node(q.at.Node).Name)
 	return mad.StatusOK
 }
 
 func (s *Subnet) nodeInfo(q *request) mad.Status {
+	if q.set {
+		return mad.StatusBadAttribute
+	}
 	clear(q.data)
 	s.nodeInfoOf(q.at).AppendTo(q.data[:0])
 	return mad.StatusOK

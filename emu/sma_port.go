@@ -249,6 +249,9 @@ func (s *Subnet) command(e fabric.End, want *mad.PortInfo) {
 }
 
 func (s *Subnet) portInfoExtended(q *request) mad.Status {
+	if q.set {
+		return mad.StatusBadAttribute
+	}
 	e, ok := s.tablePort(q, uint8(q.m.Modifier()))
 	if !ok || e.Port == 0 {
 		return mad.StatusBadField

@@ -125,7 +125,10 @@ func (s *Subnet) multicastForwarding(q *request) mad.Status {
 			return mad.StatusBadField
 		}
 		*table = reach(*table, int(block))
-		(*table)[block] = &masks
+		if (*table)[block] == nil {
+			(*table)[block] = new(mad.MulticastForwarding)
+		}
+		*(*table)[block] = masks
 	}
 	clear(q.data)
 	if int(block) < len(*table) && (*table)[block] != nil {

@@ -175,7 +175,7 @@ func TestMKeyLease(t *testing.T) {
 		i.LID, i.MKey, i.MKeyProtectBits, i.MKeyLeasePeriod = 11, 7, 2, 10
 	})
 	get := smp{path: []uint8{1}, attr: mad.AttrPortInfo}
-	for range 8 { // a second each
+	for range 8 { // a second each, as nothing answers
 		if _, ok := p.ask(get); ok {
 			t.Fatal("the protection does not hold")
 		}

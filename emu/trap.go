@@ -25,8 +25,12 @@ type openTrap struct {
 }
 
 // trap lets a port tell its subnet manager of an event, and tell it again
-// until the manager represses it. What is told already is told no more.
+// until the manager represses it. What is told already is told no more, and a
+// port that knows no manager is silent: the sweep that finds it will see.
 func (s *Subnet) trap(at fabric.End, n mad.Notice) {
+	if !s.knowsManager(at) {
+		return
+	}
 	key := trapKey{at, n.Trap}
 	if t := s.traps.open[key]; t != nil {
 		t.notice = n // the repeat tells the latest
@@ -47,27 +51,29 @@ func (s *Subnet) trapOnce(at fabric.End, n mad.Notice) {
 	s.sendTrap(&openTrap{trapKey: trapKey{at, n.Trap}, notice: n, tid: s.traps.tid})
 }
 
-// fire tells once and lets the trap fire again. A port that knows no manager
-// gives up: the sweep that finds it will see for itself.
+func (s *Subnet) knowsManager(at fabric.End) bool {
+	info := &s.portOf(at).info
+	return s.nodes[at.Node].up && info.MasterSMLID != 0 && info.LID != 0
+}
+
+// fire tells once and lets the trap fire again.
 func (t *openTrap) fire(s *Subnet) {
 	if s.traps.open[t.trapKey] != t {
 		return
 	}
-	info := &s.portOf(t.at).info
-	if !s.nodes[t.at.Node].up || info.MasterSMLID == 0 || info.LID == 0 {
+	if !s.knowsManager(t.at) {
 		delete(s.traps.open, t.trapKey)
 		return
 	}
-	s.after(info.SubnetTimeOut.Duration(), t)
+	s.after(s.portOf(t.at).info.SubnetTimeOut.Duration(), t)
 	s.sendTrap(t)
 }
 
 func (s *Subnet) sendTrap(t *openTrap) {
-	x := s.portOf(t.at)
-	if !s.nodes[t.at.Node].up || x.info.MasterSMLID == 0 || x.info.LID == 0 {
+	if !s.knowsManager(t.at) {
 		return
 	}
-	n := t.notice
+	x, n := s.portOf(t.at), t.notice
 	n.Producer, n.IssuerLID = s.producer(t.at), x.info.LID
 	p := s.take()
 	next := p.next
