@@ -16,10 +16,11 @@ import (
 	"heddle/mad"
 )
 
-// goldenFrames were not written by us: the first is what ibping 44 (rdma-core)
-// wrote to /dev/infiniband/umad0, recorded with strace, the second what
-// umad_set_addr and umad_set_grh of libibumad 44 make of these values. Both are
-// of a little-endian machine.
+// goldenFrames were not written by us, but for the last: the first is what
+// ibping 44 (rdma-core) wrote to /dev/infiniband/umad0, recorded with strace,
+// the second what umad_set_addr and umad_set_grh of libibumad 44 make of these
+// values, the others what Linux 6.1 gave to a read of a RoCE port of rdma_rxe.
+// All are of a little-endian machine.
 var goldenFrames = []struct {
 	name  string
 	bytes string
@@ -36,6 +37,18 @@ var goldenFrames = []struct {
 		frame{addr: Address{LID: 0x1234, QPN: 1, QKey: ib.GSIQKey, SL: 3, GRH: &GRH{
 			GID: ib.MustParseGID("fe80::12ff:fe34:5678"), HopLimit: 0x40, TrafficClass: 9, FlowLabel: 0xabcde,
 		}}},
+	},
+	{
+		"read from Linux", "00000000 00000000 00000000 00000000 40010000 00000001 00000000 00000000" +
+			"01004000 fe80000000000000b0fe52fffe99d20a 00000000 0000 000000000000",
+		frame{length: 320, addr: Address{QPN: 1, GRH: &GRH{GID: ib.MustParseGID("fe80::b0fe:52ff:fe99:d20a"), HopLimit: 64}}},
+	},
+	{
+		"timed out, read from Linux", "00000000 6e000000 32000000 00000000 00000000 00000001 80010000 00000000" +
+			"01000100 fe8000000000000044a499fffe0638d1 00000000 0000 000000000000",
+		frame{status: 110, timeout: 50, addr: Address{
+			QPN: 1, QKey: ib.GSIQKey, GRH: &GRH{GID: ib.MustParseGID("fe80::44a4:99ff:fe06:38d1"), HopLimit: 1},
+		}},
 	},
 	// This one is ours; the offsets are those of ib_user_mad.h.
 	{

@@ -19,7 +19,7 @@ import (
 // they run on lacks, such as RDMA devices made of software.
 //
 //	output := testenv.VM{
-//		Modules:  []string{"dummy", "rdma_rxe"},
+//		Modules:  []string{"crc32_generic", "dummy", "rdma_rxe"},
 //		Programs: []string{"rdma", "ibv_devices"},
 //		Script:   "ip link add d0 type dummy && rdma link add rxe0 type rxe netdev d0 && ibv_devices",
 //	}.Run(t)
@@ -32,10 +32,11 @@ type VM struct {
 	Programs []string
 	// Files are further files and directories to take along, from a path in
 	// the virtual machine to one of this machine. Shared objects bring the
-	// libraries that they need.
+	// libraries that they need. A program's plug-ins are such files: those of
+	// libibverbs are /etc/libibverbs.d and, below /usr/lib, libibverbs.
 	Files map[string]string
-	// Script is for the shell (dash -e), which stops it at the first command that
-	// fails.
+	// Script is for the shell (dash -e), which stops it at the first command
+	// that fails.
 	Script string
 	// Timeout ends the virtual machine; 0 is three minutes.
 	Timeout time.Duration
