@@ -103,6 +103,13 @@ func (d *Datagram) UsesRMPP() bool {
 	return ok && d.RMPP().Flags&RMPPActive != 0
 }
 
+// Unsegmented tells of a datagram that uses RMPP whether its sender left the
+// protocol to a device that does none: it is all that comes of a message that
+// may have been longer. So are the answers of OpenSM on ibsim.
+func (h RMPPHeader) Unsegmented() bool {
+	return h.Type == RMPPData && h.Flags == RMPPActive && h.Data1 == 0
+}
+
 // rmppHeaders writes into d the headers of a class that end at offset, and
 // clears the data.
 func (d *Datagram) rmppHeaders(from []byte, offset int, h RMPPHeader) {

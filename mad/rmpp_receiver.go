@@ -74,7 +74,7 @@ func (r *RMPPReceiver) Step(now time.Duration, in *Datagram, out []Datagram) []D
 		out = r.take(now, in, out)
 	}
 	if _, running := r.Deadline(); running && now >= min(r.deadline, r.end) {
-		return r.abort(RMPPTimeTooLong, out)
+		return r.Abort(RMPPTimeTooLong, out)
 	}
 	return out
 }
@@ -99,7 +99,7 @@ func (r *RMPPReceiver) take(now time.Duration, in *Datagram, out []Datagram) []D
 		r.begin(in, offset)
 	}
 	if status := r.check(h); status != RMPPOK {
-		return r.abort(status, out)
+		return r.Abort(status, out)
 	}
 	return r.store(now, h, in[offset:], out)
 }
@@ -224,7 +224,7 @@ func (r *RMPPReceiver) advance(out []Datagram) []Datagram {
 // finish ends the transfer with all segments here.
 func (r *RMPPReceiver) finish(out []Datagram) []Datagram {
 	if total := (r.last-1)*rmppPayload + r.payload; r.last > 1 && r.announced != 0 && r.announced != total {
-		return r.abort(RMPPBadLength, out)
+		return r.Abort(RMPPBadLength, out)
 	}
 	r.over = true
 	r.message = r.message[:r.offset+int(r.last-1)*(Size-r.offset)+int(r.payload-r.classHeader())]
@@ -235,8 +235,12 @@ func (r *RMPPReceiver) ack(out []Datagram) []Datagram {
 	return r.send(out, RMPPHeader{Type: RMPPAck, Data1: r.complete, Data2: max(r.window, r.complete)})
 }
 
-// abort ends the transfer and tells the peer, if there is one.
-func (r *RMPPReceiver) abort(status RMPPStatus, out []Datagram) []Datagram {
+// Abort ends the transfer, if it is not over, and tells the peer why, if there
+// is one.
+func (r *RMPPReceiver) Abort(status RMPPStatus, out []Datagram) []Datagram {
+	if r.over {
+		return out
+	}
 	r.failed(&RMPPError{Status: status})
 	if r.offset == 0 {
 		return out
@@ -257,6 +261,6 @@ func (r *RMPPReceiver) send(out []Datagram, h RMPPHeader) []Datagram {
 
 func (r *RMPPReceiver) failed(err error) {
 	if !r.over {
-		r.over, r.err, r.message, r.here = true, err, nil, nil
+		r.over, r.err, r.message = true, err, nil
 	}
 }

@@ -89,11 +89,11 @@ func (s *RMPPSender) take(now time.Duration, in *Datagram, out []Datagram) []Dat
 		s.finish(&RMPPError{Status: h.Status, ByPeer: true})
 		return out
 	case h.Version != RMPPVersion:
-		return s.abort(RMPPBadVersion, out)
+		return s.Abort(RMPPBadVersion, out)
 	case h.Type != RMPPAck:
-		return s.abort(RMPPBadType, out)
+		return s.Abort(RMPPBadType, out)
 	case h.Status != RMPPOK:
-		return s.abort(RMPPBadStatus, out)
+		return s.Abort(RMPPBadStatus, out)
 	default:
 		return s.takeAck(now, h.Data1, h.Data2, out)
 	}
@@ -103,9 +103,9 @@ func (s *RMPPSender) take(now time.Duration, in *Datagram, out []Datagram) []Dat
 func (s *RMPPSender) takeAck(now time.Duration, segment, window uint32, out []Datagram) []Datagram {
 	switch {
 	case segment > s.sent:
-		return s.abort(RMPPSegmentTooBig, out)
+		return s.Abort(RMPPSegmentTooBig, out)
 	case window < segment:
-		return s.abort(RMPPWindowTooSmall, out)
+		return s.Abort(RMPPWindowTooSmall, out)
 	case segment < s.acked:
 		return out // came late
 	}
@@ -147,11 +147,11 @@ func (s *RMPPSender) turn(out []Datagram) []Datagram {
 func (s *RMPPSender) watch(now time.Duration, out []Datagram) []Datagram {
 	switch {
 	case now >= s.end:
-		return s.abort(RMPPTimeTooLong, out)
+		return s.Abort(RMPPTimeTooLong, out)
 	case now < s.deadline || s.sent == 0:
 		return out
 	case s.retries == 0:
-		return s.abort(RMPPTooManyRetries, out)
+		return s.Abort(RMPPTooManyRetries, out)
 	}
 	s.retries--
 	s.next, s.mended = s.acked+1, 0
@@ -190,8 +190,11 @@ func (s *RMPPSender) send(now time.Duration, segment uint32, out []Datagram) []D
 	return out
 }
 
-// abort ends the transfer and tells the peer.
-func (s *RMPPSender) abort(status RMPPStatus, out []Datagram) []Datagram {
+// Abort ends the transfer, if it is not over, and tells the peer why.
+func (s *RMPPSender) Abort(status RMPPStatus, out []Datagram) []Datagram {
+	if s.over {
+		return out
+	}
 	s.finish(&RMPPError{Status: status})
 	out = append(out, Datagram{})
 	out[len(out)-1].rmppHeaders(s.message, s.offset, RMPPHeader{Type: RMPPAbort, Status: status})

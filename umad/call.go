@@ -17,6 +17,8 @@ type CallOptions struct {
 	// Retries is how often to send again: 3 times by default, and with
 	// NoRetries never.
 	Retries int
+	// MaxBytes is the longest answer by RMPP, 16 MiB by default.
+	MaxBytes int
 }
 
 // NoRetries are the Retries of a request that is sent once.
@@ -44,6 +46,10 @@ func (o CallOptions) withDefaults() CallOptions {
 // the context's cause where that ended first; an answer is then ignored.
 //
 // The request's transaction ID is replaced in what is sent; req stays as it is.
+//
+// A request whose RMPP header says Active goes by RMPP. The answer may come by
+// RMPP to any request of a class that uses it: Timeout and Retries are then for
+// its first segment, and mad.RMPPOptions for the rest.
 func (p *Port) Call(ctx context.Context, req *Message, o CallOptions) (*Message, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -82,6 +88,9 @@ func (p *Port) Start(req *Message, o CallOptions, done func(*Message, error)) er
 }
 
 func (p *Port) start(req *Message, o CallOptions, done func(*Message, error)) (tid uint32, err error) {
+	if err := check(req); err != nil {
+		return 0, fmt.Errorf("send request: %w", err)
+	}
 	h, err := mad.ParseHeader(req.Data)
 	if err != nil {
 		return 0, fmt.Errorf("send request: %w", err)
@@ -93,17 +102,20 @@ func (p *Port) start(req *Message, o CallOptions, done func(*Message, error)) (t
 	if err := p.use(req); err != nil {
 		return 0, err
 	}
-	t, err := p.begin(req, answer, o.withDefaults(), done)
+	t, err := p.beginRequest(req, answer, o.withDefaults(), done)
 	if err != nil {
 		return 0, err
 	}
 	tid = binary.BigEndian.Uint32(t.msg.Data[12:])
+	if !p.features.RMPP && usesRMPP(t.msg.Data) {
+		return tid, p.sendByRMPP(t)
+	}
 	_, err = p.send(t)
 	return tid, err
 }
 
-// begin makes a request outstanding and marks it as being sent.
-func (p *Port) begin(req *Message, answer key, o CallOptions, done func(*Message, error)) (*transaction, error) {
+// beginRequest makes a request outstanding and marks it as being sent.
+func (p *Port) beginRequest(req *Message, answer key, o CallOptions, done func(*Message, error)) (*transaction, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.err != nil {
@@ -113,7 +125,7 @@ func (p *Port) begin(req *Message, answer key, o CallOptions, done func(*Message
 	t.prepare(req, answer, o, done)
 	p.table.add(t)
 	binary.BigEndian.PutUint64(t.msg.Data[8:], uint64(t.tid))
-	p.arm(t)
+	p.await(t)
 	t.sending++
 	p.counters.requests.Add(1)
 	return t, nil
@@ -133,22 +145,47 @@ func (p *Port) take() *transaction {
 // cancel ends a request without a call of done.
 func (p *Port) cancel(tid uint32) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if t := p.table.get(tid); t != nil {
-		p.end(t)
-		p.counters.cancelled.Add(1)
+	t := p.table.get(tid)
+	if t == nil {
+		p.mu.Unlock()
+		return
+	}
+	x := t.transfer
+	p.end(t)
+	p.counters.cancelled.Add(1)
+	p.mu.Unlock()
+	if x != nil {
+		p.abort(x)
 	}
 }
 
 // Send sends what expects no answer, such as an answer, and does not keep it.
+// A message whose RMPP header says Active goes by RMPP: Send returns after the
+// first segment, and only the port's Stats tell how it ended. It fails with
+// ErrTooMuch where the port carries too much already.
 func (p *Port) Send(m *Message) error {
-	if len(m.Data) < headerLen {
-		return fmt.Errorf("send message of %d bytes: %w", len(m.Data), mad.ErrShort)
+	if err := check(m); err != nil {
+		return fmt.Errorf("send message: %w", err)
 	}
 	if err := p.use(m); err != nil {
 		return err
 	}
+	if !p.features.RMPP && usesRMPP(m.Data) {
+		return p.answerByRMPP(m)
+	}
 	return p.dev.Send(m, 0)
+}
+
+// check tells what is wrong with the length of what is to be sent.
+func check(m *Message) error {
+	switch n := len(m.Data); {
+	case n < headerLen:
+		return fmt.Errorf("%d bytes: %w", n, mad.ErrShort)
+	case n != mad.Size && !usesRMPP(m.Data):
+		return fmt.Errorf("%d bytes without RMPP, want %d", n, mad.Size)
+	default:
+		return nil
+	}
 }
 
 // isAnswer tells whether m, whose ID is that of t, is the answer to it.
@@ -156,7 +193,7 @@ func (t *transaction) isAnswer(m *Message) bool {
 	class := mad.Class(m.Data[1])
 	attr := mad.AttrID(binary.BigEndian.Uint16(m.Data[16:]))
 	returning := m.Data[4]&0x80 != 0
-	return t.key == key{class, mad.Method(m.Data[3]), attr} && (returning || class != mad.ClassDirected)
+	return t.key == newKey(class, mad.Method(m.Data[3]), attr) && (returning || class != mad.ClassDirected)
 }
 
 // failure is the error of a request that ended without an answer.

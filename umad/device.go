@@ -156,4 +156,6 @@ var (
 	ErrClassTaken = errors.New("class taken by another agent")
 	// ErrClassUnsupported says that the port does not carry the class.
 	ErrClassUnsupported = errors.New("class not supported by the port")
+	// ErrTooMuch says that a Port carries all that it may by RMPP.
+	ErrTooMuch = errors.New("too much on the way by RMPP")
 )

@@ -32,22 +32,21 @@ func (p *Port) Handle(a Agent, h Handler) error {
 
 // use registers the class of a message that is to be sent, where nobody has.
 func (p *Port) use(m *Message) error {
-	class := mad.Class(m.Data[1])
-	if p.uses(class) {
+	if p.uses(m) {
 		return nil
 	}
 	p.registering.Lock()
 	defer p.registering.Unlock()
-	if p.uses(class) {
+	if p.uses(m) {
 		return nil
 	}
 	return p.register(agentOf(m), nil)
 }
 
-func (p *Port) uses(class mad.Class) bool {
+func (p *Port) uses(m *Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.classes[class]
+	c := p.classes[keyOf(m.Data)]
 	return c != nil && c.registered
 }
 
@@ -60,7 +59,7 @@ func (p *Port) register(a Agent, h Handler) error {
 	err := p.dev.Register(a)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.classes[a.Class]
+	c := p.classes[a.key()]
 	if err == nil {
 		c.registered = true
 		return nil
@@ -69,7 +68,7 @@ func (p *Port) register(a Agent, h Handler) error {
 		delete(c.handlers, m)
 	}
 	if !c.registered {
-		delete(p.classes, a.Class)
+		delete(p.classes, a.key())
 	}
 	return fmt.Errorf("register class %s: %w", a.Class, err)
 }
@@ -77,10 +76,10 @@ func (p *Port) register(a Agent, h Handler) error {
 func (p *Port) setHandler(a Agent, h Handler) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.classes[a.Class]
+	c := p.classes[a.key()]
 	if c == nil {
 		c = &class{handlers: make(map[mad.Method]Handler)}
-		p.classes[a.Class] = c
+		p.classes[a.key()] = c
 	}
 	for _, m := range a.Methods {
 		if c.handlers[m] != nil {
@@ -98,37 +97,41 @@ func (p *Port) setHandler(a Agent, h Handler) error {
 
 // agentOf is the agent that a message of its own class needs.
 func agentOf(m *Message) Agent {
-	class := mad.Class(m.Data[1])
-	a := Agent{Class: class, Version: m.Data[2], RMPP: class == mad.ClassSA || class.IsVendorOUI()}
-	if class.IsVendorOUI() && len(m.Data) >= offOUI+3 {
-		a.OUI = uint32(m.Data[offOUI])<<16 | uint32(m.Data[offOUI+1])<<8 | uint32(m.Data[offOUI+2])
-	}
-	return a
+	k := keyOf(m.Data)
+	_, rmpp := mad.RMPPOffset(k.class)
+	return Agent{Class: k.class, Version: m.Data[2], OUI: k.oui, RMPP: rmpp}
 }
 
-// offOUI is where the OUI stands in datagrams of the vendor classes that have
-// one (IBTA 1, 16.5.1).
-const offOUI = 37
+// key is what tells the agent from others.
+func (a Agent) key() agentKey { return agentKey{a.Class, a.OUI} }
 
 // requested gives a request to its handler, or refuses it.
 func (p *Port) requested(m *Message) {
-	method, version := mad.Method(m.Data[3]), m.Data[2]
 	p.mu.Lock()
-	c := p.classes[mad.Class(m.Data[1])]
-	var h Handler
-	status := mad.StatusBadVersion
-	if c != nil && c.version == version {
-		h, status = c.handlers[method], mad.StatusBadMethod
-	}
+	h, status := p.handlerOf(m)
+	repeated := p.isAnswering(m)
 	p.mu.Unlock()
-	if h == nil {
+	switch {
+	case h == nil:
 		p.refuse(m, status)
-		return
+	case repeated:
+		p.counters.duplicates.Add(1)
+	default:
+		p.counters.handled.Add(1)
+		p.calling.Lock()
+		defer p.calling.Unlock()
+		h(m)
 	}
-	p.counters.handled.Add(1)
-	p.calling.Lock()
-	defer p.calling.Unlock()
-	h(m)
+}
+
+// handlerOf is the handler of a request, or nil and why there is none. The lock
+// is held.
+func (p *Port) handlerOf(m *Message) (Handler, mad.Status) {
+	c := p.classes[keyOf(m.Data)]
+	if c == nil || c.version != m.Data[2] {
+		return nil, mad.StatusBadVersion
+	}
+	return c.handlers[mad.Method(m.Data[3])], mad.StatusBadMethod
 }
 
 // refuse answers a request that nobody handles. A Trap stays without an answer,
@@ -141,6 +144,9 @@ func (p *Port) refuse(m *Message, status mad.Status) {
 	if err := m.Reply(status); err != nil {
 		m.Data[3] |= 0x80 // a method without an answer of its own
 		m.Datagram().SetStatus(status)
+	}
+	if usesRMPP(m.Data) {
+		m.single()
 	}
 	if err := p.dev.Send(m, 0); err != nil {
 		p.counters.sendErrors.Add(1)

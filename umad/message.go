@@ -59,6 +59,13 @@ func (m *Message) Reply(status mad.Status) error {
 // directionBit is set in the status of a directed-route SMP on its way back.
 const directionBit mad.Status = 0x8000
 
+// single makes of a message by RMPP a single datagram, with what fits of its
+// data.
+func (m *Message) single() {
+	m.Data = m.Datagram()[:]
+	m.Datagram().SetRMPP(mad.RMPPHeader{})
+}
+
 // key is what tells a transaction and its answer from others.
 type key struct {
 	class  mad.Class
@@ -66,15 +73,20 @@ type key struct {
 	attr   mad.AttrID
 }
 
+// newKey is the key of an answer. What is asked by pairs of ports is answered
+// by paths, or refused under its own name (IBTA 1, 15.2.5.21).
+func newKey(class mad.Class, method mad.Method, attr mad.AttrID) key {
+	if class == mad.ClassSA && method == mad.MethodGetMultiResp && attr == mad.AttrMultiPathRecord {
+		attr = mad.AttrPathRecord
+	}
+	return key{class, method, attr}
+}
+
 // answerKey is the key of the answer to a request. ok is false where nothing
 // answers the request.
 func answerKey(h mad.Header) (k key, ok bool) {
 	method, ok := h.Method.Response()
-	k = key{h.Class, method, h.Attr}
-	if h.Class == mad.ClassSA && h.Attr == mad.AttrMultiPathRecord {
-		k.attr = mad.AttrPathRecord // IBTA 1, 15.4: what is asked by pairs is answered by paths
-	}
-	return k, ok
+	return newKey(h.Class, method, h.Attr), ok
 }
 
 // String is the address for messages: LID, GID or "directed route".

@@ -17,6 +17,7 @@ import (
 type Port struct {
 	dev      Device
 	features Features
+	began    time.Time // 0 for RMPP
 	counters counters
 
 	closing  sync.Once
@@ -29,13 +30,18 @@ type Port struct {
 
 	calling sync.Mutex // held over calls of handlers and done functions
 
-	mu        sync.Mutex // guards what follows
-	err       error      // why no more requests are taken
-	table     table
-	deadlines deadlines
-	armed     time.Time // what the clock waits for; zero for nothing
-	free      []*transaction
-	classes   map[mad.Class]*class
+	mu      sync.Mutex // guards what follows
+	err     error      // why no more requests are taken
+	table   table
+	alarms  alarms
+	armed   time.Time // what the clock waits for; zero for nothing
+	free    []*transaction
+	classes map[agentKey]*class
+
+	transfers map[transferKey]*transfer
+	strangers int              // transfers of requests of others
+	held      int              // bytes of messages in transfers
+	outs      [][]mad.Datagram // to be used by step
 }
 
 // NewPort starts two goroutines, one that receives and one that watches the
@@ -44,7 +50,8 @@ func NewPort(dev Device) *Port {
 	p := &Port{
 		dev: dev, features: dev.Features(), table: newTable(),
 		stop: make(chan struct{}), wake: make(chan struct{}, 1),
-		classes: make(map[mad.Class]*class),
+		classes: make(map[agentKey]*class), transfers: make(map[transferKey]*transfer),
+		began: time.Now(),
 	}
 	p.running.Go(p.receive)
 	p.running.Go(p.clock)
@@ -99,8 +106,10 @@ func (p *Port) dispatch(m *Message) {
 		p.counters.malformed.Add(1)
 	case m.Err != nil:
 		p.returned(m)
-	case len(m.Data) < mad.Size && !p.features.RMPP:
+	case !isWhole(m.Data, p.features.RMPP):
 		p.counters.malformed.Add(1)
+	case !p.features.RMPP && isSegment(m.Data) && p.usesRMPP(m):
+		p.segment(m)
 	case mad.Method(m.Data[3]).IsResponse():
 		p.answered(m)
 	default:
@@ -113,6 +122,9 @@ func (p *Port) answered(m *Message) {
 	p.mu.Lock()
 	t := p.table.get(shortTID(m))
 	if t == nil || !t.isAnswer(m) {
+		if t != nil && t.alarm.place == 0 && t.transfer == nil {
+			p.arm(&t.alarm, time.Now().Add(t.timeout)) // the device takes it for the answer
+		}
 		p.mu.Unlock()
 		p.ignored(t)
 		return
@@ -151,50 +163,16 @@ func (p *Port) returned(m *Message) {
 	p.lost(t, m.Err)
 }
 
-// clock waits for the earliest deadline, again and again.
-func (p *Port) clock() {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-p.wake:
-		case <-p.stop:
-			return
-		}
-		if next, ok := p.expire(time.Now()); ok {
-			timer.Reset(time.Until(next))
-		} else {
-			timer.Stop()
-		}
-	}
-}
-
-// expire sends again, or gives up, what is due, and returns the next deadline.
-func (p *Port) expire(now time.Time) (next time.Time, ok bool) {
-	for {
-		p.mu.Lock()
-		if len(p.deadlines) == 0 {
-			p.armed = time.Time{}
-			p.mu.Unlock()
-			return time.Time{}, false
-		}
-		t := p.deadlines[0]
-		if next := t.deadline; next.After(now) {
-			p.armed = next
-			p.mu.Unlock()
-			return next, true
-		}
-		p.lost(t, ErrTimeout)
-	}
-}
-
 // lost sends the request of t again, or ends it with the reason where it was
 // sent often enough. The lock is held on entry and free after.
 func (p *Port) lost(t *transaction, reason error) {
+	if t.transfer != nil {
+		p.mu.Unlock() // the request arrived, or goes by RMPP, which has alarms of its own
+		return
+	}
 	if t.retries > 0 && p.err == nil {
 		t.retries--
-		p.arm(t)
+		p.await(t)
 		t.sending++
 		p.mu.Unlock()
 		p.resend(t)
@@ -236,18 +214,11 @@ func (p *Port) send(t *transaction) (done func(*Message, error), err error) {
 	return nil, nil
 }
 
-// arm sets the deadline of t where the device does not watch the time. The
-// lock is held.
-func (p *Port) arm(t *transaction) {
-	if p.features.Timers {
-		return
-	}
-	p.deadlines.set(t, time.Now().Add(t.timeout))
-	if t.index == 0 && (p.armed.IsZero() || t.deadline.Before(p.armed)) {
-		select {
-		case p.wake <- struct{}{}:
-		default:
-		}
+// await sets the alarm for the answer to t where the device does not watch the
+// time. The lock is held.
+func (p *Port) await(t *transaction) {
+	if !p.features.Timers {
+		p.arm(&t.alarm, time.Now().Add(t.timeout))
 	}
 }
 
@@ -257,7 +228,11 @@ func (p *Port) end(t *transaction) (done func(*Message, error)) {
 	done = t.done
 	t.done = nil
 	p.table.remove(t)
-	p.deadlines.drop(t)
+	p.alarms.drop(&t.alarm)
+	if t.transfer != nil {
+		p.forget(t.transfer)
+		t.transfer = nil
+	}
 	p.release(t)
 	return done
 }
@@ -273,6 +248,9 @@ func (p *Port) release(t *transaction) {
 func (p *Port) abandon() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for _, x := range p.transfers {
+		p.forget(x)
+	}
 	for _, t := range p.table.slots {
 		if t == nil {
 			continue

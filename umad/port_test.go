@@ -232,6 +232,22 @@ func (p ports) startAndForge(t *testing.T, change func(d *mad.Datagram), done fu
 	synctest.Wait()
 }
 
+// TestMismatchedOnly is a device with timers that takes a wrong answer for the
+// right one, and so does not tell of the request any more.
+func TestMismatchedOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t, umadtest.Options{Features: umad.Features{Timers: true}}, func(m *umad.Message) { m.Data[17]++ })
+		defer p.close(t)
+		start := time.Now()
+		if _, err := p.client.Call(t.Context(), request(), umad.CallOptions{}); !errors.Is(err, umad.ErrTimeout) {
+			t.Errorf("error %v, want ErrTimeout", err)
+		}
+		if took := time.Since(start); took != 800*time.Millisecond || p.client.Stats().Mismatched != 4 {
+			t.Errorf("after %v, stats %+v", took, p.client.Stats())
+		}
+	})
+}
+
 func TestDirectedAnswerComesBack(t *testing.T) {
 	inBubble(t, umadtest.Options{Delay: time.Millisecond}, func(t *testing.T, p ports) {
 		smp := umad.Agent{Class: mad.ClassDirected, Version: 1, Methods: []mad.Method{mad.MethodGet}}

@@ -20,6 +20,10 @@ type Stats struct {
 	Unsupported uint64 // requests refused, as no handler has their method
 	Malformed   uint64 // datagrams too short or of another base version
 	SendErrors  uint64 // resends and answers that the device refused
+
+	Transfers      uint64 // begun by RMPP, in both directions
+	TransferErrors uint64 // those that failed
+	Duplicates     uint64 // requests whose answer is being sent by RMPP
 }
 
 // counters is Stats while it is counted.
@@ -27,6 +31,7 @@ type counters struct {
 	requests, resent, answers, timeouts, cancelled atomic.Uint64
 	stray, mismatched                              atomic.Uint64
 	handled, unsupported, malformed, sendErrors    atomic.Uint64
+	transfers, transferErrors, duplicates          atomic.Uint64
 }
 
 // Stats is a snapshot of the counters.
@@ -38,5 +43,6 @@ func (p *Port) Stats() Stats {
 		Stray: c.stray.Load(), Mismatched: c.mismatched.Load(),
 		Handled: c.handled.Load(), Unsupported: c.unsupported.Load(),
 		Malformed: c.malformed.Load(), SendErrors: c.sendErrors.Load(),
+		Transfers: c.transfers.Load(), TransferErrors: c.transferErrors.Load(), Duplicates: c.duplicates.Load(),
 	}
 }

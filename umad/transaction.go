@@ -1,7 +1,6 @@
 package umad
 
 import (
-	"container/heap"
 	"math/rand/v2"
 	"time"
 
@@ -19,20 +18,21 @@ type transaction struct {
 	done    func(*Message, error)
 	timeout time.Duration
 	retries int // left
+	limit   int // bytes of an answer by RMPP
 	tries   int // made
 
-	deadline time.Time
-	index    int // in the heap of deadlines, or -1
-	sending  int // Sends that are running
+	alarm    alarm
+	transfer *transfer // of the request or of the answer by RMPP, while it runs
+	sending  int       // Sends that are running
 }
 
 // prepare makes t the transaction of a request. The ID is not given yet.
 func (t *transaction) prepare(req *Message, answer key, o CallOptions, done func(*Message, error)) {
 	t.key, t.done = answer, done
-	t.timeout, t.retries, t.tries = o.Timeout, o.Retries, 0
+	t.timeout, t.retries, t.tries, t.limit = o.Timeout, o.Retries, 0, o.MaxBytes
 	t.msg = Message{Data: append(t.buf[:0], req.Data...)}
 	t.msg.setAddress(req.Address, &t.grh)
-	t.index = -1
+	t.alarm.t = t
 }
 
 // table holds the outstanding transactions by ID. IDs are given in order, and
@@ -86,47 +86,4 @@ func (t *table) get(tid uint32) *transaction {
 func (t *table) remove(x *transaction) {
 	t.slots[t.place(x.tid)] = nil
 	t.count--
-}
-
-// deadlines is a heap of transactions, the earliest deadline first.
-type deadlines []*transaction
-
-func (d deadlines) Len() int           { return len(d) }
-func (d deadlines) Less(i, j int) bool { return d[i].deadline.Before(d[j].deadline) }
-func (d deadlines) Swap(i, j int) {
-	d[i], d[j] = d[j], d[i]
-	d[i].index, d[j].index = i, j
-}
-
-// Push is for container/heap.
-func (d *deadlines) Push(x any) {
-	t := x.(*transaction)
-	t.index = len(*d)
-	*d = append(*d, t)
-}
-
-// Pop is for container/heap.
-func (d *deadlines) Pop() any {
-	last := len(*d) - 1
-	t := (*d)[last]
-	(*d)[last] = nil
-	*d = (*d)[:last]
-	t.index = -1
-	return t
-}
-
-// set gives t a deadline, or moves it.
-func (d *deadlines) set(t *transaction, at time.Time) {
-	t.deadline = at
-	if t.index < 0 {
-		heap.Push(d, t)
-	} else {
-		heap.Fix(d, t.index)
-	}
-}
-
-func (d *deadlines) drop(t *transaction) {
-	if t.index >= 0 {
-		heap.Remove(d, t.index)
-	}
 }

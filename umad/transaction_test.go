@@ -1,6 +1,7 @@
 package umad
 
 import (
+	"errors"
 	"math"
 	"net"
 	"testing"
@@ -97,5 +98,20 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		ask()
+	}
+}
+
+// TestTooMuchHeld refuses what would be too much together with what is there.
+func TestTooMuchHeld(t *testing.T) {
+	port := NewPort(&echo{asks: make(chan Address, 100), stop: make(chan struct{})})
+	defer func() { _ = port.Close() }()
+	port.mu.Lock()
+	port.held = maxHeld
+	port.mu.Unlock()
+	answer := make([]byte, 1000)
+	copy(answer, mad.Header{Class: mad.ClassSA, ClassVersion: 2, Method: mad.MethodGetTableResp}.AppendTo(nil))
+	copy(answer[24:], mad.RMPPHeader{Version: 1, Flags: mad.RMPPActive}.AppendTo(nil))
+	if err := port.Send(&Message{Address: ToLID(1), Data: answer}); !errors.Is(err, ErrTooMuch) {
+		t.Errorf("Send: %v, want ErrTooMuch", err)
 	}
 }

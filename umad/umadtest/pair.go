@@ -41,8 +41,9 @@ type Device struct {
 	mu     sync.Mutex // guards what follows
 	closed bool
 	agents map[mad.Class]map[mad.Method]bool
-	queue  []parcel // by time of arrival
-	asked  map[uint32]bool
+	queue  []parcel       // by time of arrival
+	asked  map[uint32]int // the try that waits, by ID
+	tries  int
 	isSM   bool
 	sent   int
 	last   *umad.Message
@@ -57,8 +58,9 @@ type link struct {
 
 // parcel is a message on its way.
 type parcel struct {
-	at time.Time
-	m  *umad.Message
+	at  time.Time
+	m   *umad.Message
+	try int // of a request that comes back when it still waits, or 0
 }
 
 var _ umad.Device = (*Device)(nil)
@@ -76,7 +78,7 @@ func (l *link) device(lid ib.LID) *Device {
 	guid := ib.GUID(0x0002c90000000000 + uint64(lid)<<8)
 	return &Device{
 		link: l, ready: make(chan struct{}, 1),
-		agents: make(map[mad.Class]map[mad.Method]bool), asked: make(map[uint32]bool),
+		agents: make(map[mad.Class]map[mad.Method]bool), asked: make(map[uint32]int),
 		info: umad.Info{
 			Name: fmt.Sprintf("umadtest:%d", lid), Device: "umadtest", Port: 1,
 			NodeGUID: guid, PortGUID: guid + 1, Prefix: ib.DefaultPrefix,
@@ -163,7 +165,7 @@ func (d *Device) Send(m *umad.Message, timeout time.Duration) error {
 	}
 	c.LID = d.info.LID
 	for range d.link.copies() {
-		d.peer.put(parcel{time.Now().Add(d.link.delay()), c.Clone()})
+		d.peer.put(parcel{time.Now().Add(d.link.delay()), c.Clone(), 0})
 	}
 	return nil
 }
@@ -178,10 +180,11 @@ func (d *Device) sending(m *umad.Message, timeout time.Duration) error {
 	d.sent++
 	d.last = m.Clone()
 	if timeout > 0 && d.link.options.Features.Timers {
-		d.asked[tid(m)] = true
+		d.tries++
+		d.asked[tid(m)] = d.tries
 		back := m.Clone()
 		back.Err = umad.ErrTimeout
-		d.insert(parcel{time.Now().Add(timeout), back})
+		d.insert(parcel{time.Now().Add(timeout), back, d.tries})
 	}
 	return nil
 }

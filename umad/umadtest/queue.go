@@ -10,7 +10,7 @@ import (
 
 // Inject has the device receive m, as if somebody had sent it, of whatever
 // class.
-func (d *Device) Inject(m *umad.Message) { d.put(parcel{time.Now(), m.Clone()}) }
+func (d *Device) Inject(m *umad.Message) { d.put(parcel{time.Now(), m.Clone(), 0}) }
 
 func (d *Device) put(p parcel) {
 	d.mu.Lock()
@@ -75,10 +75,10 @@ func (d *Device) next(now time.Time) (*umad.Message, time.Duration, error) {
 		if first := d.queue[0]; first.at.After(now) {
 			return nil, first.at.Sub(now), nil
 		}
-		m := d.queue[0].m
+		p := d.queue[0]
 		d.queue = slices.Delete(d.queue, 0, 1)
-		if d.delivers(m) {
-			return m, 0, nil
+		if d.delivers(p) {
+			return p.m, 0, nil
 		}
 	}
 	if d.closed {
@@ -89,19 +89,21 @@ func (d *Device) next(now time.Time) (*umad.Message, time.Duration, error) {
 
 // delivers tells whether a message is for an agent of the device, and ends the
 // timer of the request that it answers. The lock is held.
-func (d *Device) delivers(m *umad.Message) bool {
-	if m.Err != nil {
-		waits := d.asked[tid(m)] || !d.link.options.Features.Timers
-		delete(d.asked, tid(m))
+func (d *Device) delivers(p parcel) bool {
+	switch {
+	case p.try != 0:
+		waits := d.asked[tid(p.m)] == p.try
+		if waits {
+			delete(d.asked, tid(p.m))
+		}
 		return waits
+	case p.m.Err != nil || len(p.m.Data) < 24:
+		return true // a test's own
 	}
-	if len(m.Data) < 24 {
-		return true // a test's own garbage
+	if p.m.Datagram().IsResponse() {
+		delete(d.asked, tid(p.m))
 	}
-	if h := m.Datagram(); h.IsResponse() {
-		delete(d.asked, tid(m))
-	}
-	_, ok := d.agents[m.Datagram().Class()]
+	_, ok := d.agents[p.m.Datagram().Class()]
 	return ok
 }
 
