@@ -262,7 +262,7 @@ func TestTransferRefused(t *testing.T) {
 		if got := call(t, p); got != mad.StatusBusy {
 			t.Errorf("with 64 requests begun: status %s", got)
 		}
-		time.Sleep(10 * time.Second)
+		time.Sleep(11 * time.Second)
 		if got := call(t, p); got != mad.StatusOK {
 			t.Errorf("after they ended: status %s", got)
 		}
