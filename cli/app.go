@@ -42,7 +42,8 @@ func (a *app) root() *cobra.Command {
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentPreRun = func(*cobra.Command, []string) { a.started = true }
-	root.AddCommand(a.fabricCommand(), a.routeCommand(), a.benchCommand(), a.demoCommand(), a.versionCommand())
+	root.AddCommand(a.fabricCommand(), a.routeCommand(), a.benchCommand(), a.demoCommand(),
+		a.discoverCommand(), a.madCommand(), a.versionCommand())
 	return root
 }
 

@@ -3,6 +3,8 @@ package mad
 // parseSA reads a record, or another attribute of subnet administration.
 func parseSA(a AttrID, data []byte) (Attribute, error) {
 	switch a {
+	case AttrClassPortInfo:
+		return attribute(ParseClassPortInfo(data))
 	case AttrNotice:
 		return attribute(ParseNotice(data))
 	case AttrInformInfo:

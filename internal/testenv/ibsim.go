@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 )
 
@@ -24,7 +25,14 @@ type IBSim struct {
 	p    *process
 }
 
-const simPrompt = "sim> "
+const (
+	simPrompt = "sim> "
+	// simMark is no command: what ibsim says of it stands behind the answer to
+	// the command before. The prompt would not do, as some commands write it
+	// twice.
+	simMark   = "end-of-answer"
+	simMarked = "command '" + simMark + "' unknown - skipped\n" + simPrompt
+)
 
 // StartIBSim starts Debian's ibsim on a net file, as ibsim or ibnetdiscover
 // write it. It returns when clients can attach. The arguments go to ibsim: -S,
@@ -37,8 +45,7 @@ func StartIBSim(tb testing.TB, netFile string, args ...string) *IBSim {
 	cmd.Dir = tb.TempDir()
 	cmd.Env = append(os.Environ(), "IBSIM_SOCKNAME="+s.Name)
 	s.p = start(tb, cmd)
-	s.p.wait(tb, simPrompt)
-	s.Console(tb, "Help") // the first prompt comes before there are sockets
+	s.Console(tb, "#") // the first prompt comes before there are sockets
 	return s
 }
 
@@ -47,7 +54,9 @@ func StartIBSim(tb testing.TB, netFile string, args ...string) *IBSim {
 func (s *IBSim) Console(tb testing.TB, command string) string {
 	tb.Helper()
 	s.p.send(tb, command)
-	return s.p.wait(tb, simPrompt)
+	s.p.send(tb, simMark)
+	answer := strings.TrimSuffix(s.p.wait(tb, simMarked), simMarked)
+	return strings.TrimSuffix(answer, simPrompt)
 }
 
 // Stop ends ibsim before the end of the test.

@@ -34,6 +34,11 @@ func TestPeersOnIBSim(t *testing.T) {
 	if out := Diag(t, sim.Name, "Hca2", "ibnetdiscover"); strings.Count(out, "Ca\t") != 2 {
 		t.Errorf("ibnetdiscover says\n%s", out)
 	}
+	for range 2 {
+		if out := sim.Console(t, `Dump "Hca2"`); !strings.HasPrefix(out, "# Net status") || strings.Count(out, "Hca2") != 1 {
+			t.Errorf("Dump says %q", out)
+		}
+	}
 	sim.Console(t, `Unlink "Switch1"[2]`)
 	sm.WaitSubnetUp(t)
 	if !strings.Contains(sm.Log(), "OpenSM 3.") {
