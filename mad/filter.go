@@ -32,19 +32,21 @@ type selection struct {
 }
 
 // NewFilter makes a filter for records of the attribute from a request's
-// component mask and data. Bits of the mask that the record does not have, or
-// has for reserved bits, do not count; a selector counts together with its
-// value. The error is of an attribute that is no record, or wraps ErrShort.
+// component mask and data, as the record's type understands it. Bits of the
+// mask that the record does not have, or has for reserved bits, do not count; a
+// selector counts together with its value. The error is of an attribute that is
+// no record, or wraps ErrShort.
 func NewFilter(a AttrID, mask ComponentMask, request []byte) (Filter, error) {
 	layout := Layout(a)
 	if layout == nil {
 		return Filter{}, fmt.Errorf("filter for attribute %v, which is no record", a)
 	}
-	if err := need("request", request, layoutLen(layout)); err != nil {
+	record, err := parseSA(a, request)
+	if err != nil {
 		return Filter{}, err
 	}
 	f := Filter{layout: layout, from: maxRecordLen}
-	copy(f.want[:], request)
+	record.AppendTo(f.want[:0])
 	at := 0
 	for i, field := range layout {
 		if mask.Has(1<<i) && field.Name != "" {
@@ -121,13 +123,4 @@ func (s selection) match(record []byte) bool {
 		return s.selector.admits(ib.Rate(value).Compare(ib.Rate(s.value)))
 	}
 	return s.selector.admits(int(value) - int(s.value))
-}
-
-// layoutLen is the number of bytes to the end of the last field.
-func layoutLen(layout []Field) int {
-	bits := 0
-	for _, field := range layout {
-		bits += field.Bits
-	}
-	return (bits + 7) / 8
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // GUIDInfoRecord is a block of the GUID table of a port. A Set adds alias GUIDs
-// to it, a Delete takes them away (IBTA 1, 15.2.5.19).
+// to it, a Delete takes them away (IBTA 1, 15.2.5.18).
 type GUIDInfoRecord struct {
 	LID   ib.LID
 	Block uint8 // of 8 GUIDs, from 0

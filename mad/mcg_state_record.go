@@ -10,17 +10,17 @@ import (
 // group whose members told it in MCMemberRecord how many they will be. One of
 // them asks with SubnAdmGet and the MGID until the group is ready. No standard
 // has this attribute; a peer that does not know it answers with a status that
-// says so.
+// says so, or, as OpenSM, not at all.
 //
-// The layout is MGID (128 bits), State (8), MemberCount (24), reserved (8),
-// Joined (24).
+// The layout is MGID (128 bits), State (8), reserved (24), MemberCount (16),
+// Joined (16).
 type MCGStateRecord struct {
 	MGID  ib.MGID
 	State MCGState
 	// MemberCount is how many members the group will have, Joined how many it
-	// has; 24 bits.
-	MemberCount uint32
-	Joined      uint32
+	// has.
+	MemberCount uint16
+	Joined      uint16
 }
 
 // MCGState is the state of such a group.
@@ -59,17 +59,17 @@ func (s MCGState) String() string {
 const (
 	MCGStateRecordMGID ComponentMask = 1 << iota
 	MCGStateRecordState
-	MCGStateRecordMemberCount
 	_
+	MCGStateRecordMemberCount
 	MCGStateRecordJoined
 )
 
 var mcgStateRecordLayout = []Field{
 	{Name: "MGID", Bits: 128},
 	{Name: "State", Bits: 8},
-	{Name: "MemberCount", Bits: 24},
-	{Bits: 8},
-	{Name: "Joined", Bits: 24},
+	{Bits: 24},
+	{Name: "MemberCount", Bits: 16},
+	{Name: "Joined", Bits: 16},
 }
 
 const mcgStateRecordLen = 24
@@ -81,7 +81,7 @@ func ParseMCGStateRecord(b []byte) (MCGStateRecord, error) {
 	}
 	return MCGStateRecord{
 		MGID: ib.MGID(b[0:16]), State: MCGState(b[16]),
-		MemberCount: uint24(b[17:]), Joined: uint24(b[21:]),
+		MemberCount: be.Uint16(b[20:]), Joined: be.Uint16(b[22:]),
 	}, nil
 }
 
@@ -96,7 +96,7 @@ func (r MCGStateRecord) AppendTo(b []byte) []byte {
 	b, p := grow(b, mcgStateRecordLen)
 	copy(p, r.MGID[:])
 	p[16] = byte(r.State)
-	putUint24(p[17:], r.MemberCount)
-	putUint24(p[21:], r.Joined)
+	be.PutUint16(p[20:], r.MemberCount)
+	be.PutUint16(p[22:], r.Joined)
 	return b
 }

@@ -22,12 +22,16 @@ type MCMemberRecord struct {
 	HopLimit         uint8
 	Scope            ib.Scope // 4 bits
 	JoinState        JoinState
-	ProxyJoin        bool
+	// ProxyJoin stands in the first bit of its byte. OpenSM and its tools have
+	// it in the last on little-endian machines, so both are read and written.
+	ProxyJoin bool
 	// MemberCount is heddle's own: how many members, which are distinct port
 	// GIDs, the group will have; 0 for a group that comes and goes as its
-	// members do. It stands in the 23 bits that the standard reserves at the
-	// end, so that a peer that follows it sends 0 and ignores what it gets.
-	MemberCount uint32
+	// members do. It stands in the last 16 of the bits that the standard
+	// reserves at the end: a peer that follows it sends 0 and ignores what it
+	// gets. OpenSM does, but shows a later requester what the group's first
+	// member had there.
+	MemberCount uint16
 }
 
 // The components of an MCMemberRecord.
@@ -56,9 +60,6 @@ const (
 	MCMemberRecordMemberCount ComponentMask = 1 << 63
 )
 
-// MaxMemberCount is the highest MemberCount.
-const MaxMemberCount = 1<<23 - 1
-
 var mcMemberRecordLayout = []Field{
 	{Name: "MGID", Bits: 128},
 	{Name: "PortGID", Bits: 128},
@@ -80,14 +81,19 @@ var mcMemberRecordLayout = []Field{
 	{Name: "ProxyJoin", Bits: 1},
 }
 
-const mcMemberRecordLen = 52
+const (
+	mcMemberRecordLen = 52
+
+	proxyJoin     = 0x80
+	proxyJoinOpen = 0x01 // OpenSM's
+)
 
 // ParseMCMemberRecord reads the 52 bytes at the start of b.
 func ParseMCMemberRecord(b []byte) (MCMemberRecord, error) {
 	if err := need("MCMemberRecord", b, mcMemberRecordLen); err != nil {
 		return MCMemberRecord{}, err
 	}
-	route, state := be.Uint32(b[44:]), be.Uint32(b[48:])
+	route := be.Uint32(b[44:])
 	return MCMemberRecord{
 		MGID: ib.MGID(b[0:16]), PortGID: ib.GID(b[16:32]),
 		QKey: ib.QKey(be.Uint32(b[32:])), MLID: ib.MLID(be.Uint16(b[36:])),
@@ -96,8 +102,8 @@ func ParseMCMemberRecord(b []byte) (MCMemberRecord, error) {
 		RateSelector: Selector(b[42] >> 6), Rate: ib.Rate(b[42] & 0x3F),
 		LifetimeSelector: Selector(b[43] >> 6), Lifetime: TimeValue(b[43] & 0x3F),
 		SL: ib.SL(route >> 28), FlowLabel: route >> 8 & flowLabelMask, HopLimit: uint8(route),
-		Scope: ib.Scope(state >> 28), JoinState: JoinState(state >> 24 & 0x0F),
-		ProxyJoin: state>>23&1 != 0, MemberCount: state & MaxMemberCount,
+		Scope: ib.Scope(b[48] >> 4), JoinState: JoinState(b[48] & 0x0F),
+		ProxyJoin: b[49]&(proxyJoin|proxyJoinOpen) != 0, MemberCount: be.Uint16(b[50:]),
 	}, nil
 }
 
@@ -120,9 +126,9 @@ func (r MCMemberRecord) AppendTo(b []byte) []byte {
 	p[42] = selected(r.RateSelector, r.Rate)
 	p[43] = selected(r.LifetimeSelector, r.Lifetime)
 	be.PutUint32(p[44:], uint32(r.SL)<<28|r.FlowLabel&flowLabelMask<<8|uint32(r.HopLimit))
-	be.PutUint32(p[48:], r.MemberCount&MaxMemberCount)
 	p[48] = nibbles(r.Scope, r.JoinState)
-	p[49] |= flag(r.ProxyJoin, 0x80)
+	p[49] = flag(r.ProxyJoin, proxyJoin|proxyJoinOpen)
+	be.PutUint16(p[50:], r.MemberCount)
 	return b
 }
 

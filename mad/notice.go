@@ -78,8 +78,6 @@ const (
 	ProducerSwitch
 	ProducerRouter
 	ProducerManager // of a class, such as the subnet manager
-
-	producerMask = 0xFFFFFF
 )
 
 // String names the kind.

@@ -14,7 +14,7 @@ type PortInfoRecord struct {
 
 // PortInfoMatchCapabilities is the bit of the attribute modifier that makes a
 // request's CapabilityMask match the ports that have all of its bits, where
-// SAPortInfoCapabilityMatch says that this is served: see Filter.Contain.
+// SACapPortInfoCapabilityMatch says that this is served: see Filter.Contain.
 const PortInfoMatchCapabilities uint32 = 1 << 31
 
 // The components of a PortInfoRecord.

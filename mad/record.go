@@ -33,11 +33,12 @@ const (
 	byRate
 )
 
-// numbered gives n fields of the same length, called Name0, Name1 and so on.
+// numbered gives n fields of the same length, called name[0],
+// name[1] and so on.
 func numbered(name string, n, bits int) []Field {
 	fields := make([]Field, n)
 	for i := range fields {
-		fields[i] = Field{Name: fmt.Sprintf("%s%d", name, i), Bits: bits}
+		fields[i] = Field{Name: fmt.Sprintf("%s[%d]", name, i), Bits: bits}
 	}
 	return fields
 }

@@ -2,7 +2,7 @@ package mad
 
 import "heddle/ib"
 
-// SMInfoRecord is a subnet manager (IBTA 1, 15.2.5.7).
+// SMInfoRecord is a subnet manager (IBTA 1, 15.2.5.10).
 type SMInfoRecord struct {
 	LID  ib.LID
 	Info SMInfo

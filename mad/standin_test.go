@@ -130,4 +130,7 @@ func (s *standIn) answer(b []byte) {
 	}
 	clear(d.Data())
 	copy(d.Data(), value)
+	if class == ClassSA {
+		d.SetAttributeOffset(uint16((len(value) + 7) / 8))
+	}
 }
