@@ -68,7 +68,7 @@ var testImports = map[string][]string{
 	"route":      {"fabric/topology", "fabric/pattern", "fabric/format"},
 	"sm":         {"fabric/topology", "umad/umadtest", "route/unicast", "route/multicast"},
 	"sa":         {"umad/umadtest"},
-	"emu":        {"fabric/topology", "fabric/format", "umad/umadtest"},
+	"emu":        {"fabric/topology", "fabric/format", "umad/umadtest", "route/format"}, // to judge the tables that OpenSM wrote
 	"channel":    {"verbs/sim", "verbs/shm", "verbs/soft"},
 	"collective": {"verbs/sim", "verbs/shm", "verbs/soft"},
 }
