@@ -32,11 +32,6 @@ func (e *events) Pop() any {
 	return x
 }
 
-// call is an event made of a function.
-type call func(s *Subnet)
-
-func (c call) fire(s *Subnet) { c(s) }
-
 // after lets an event happen a while from now.
 func (s *Subnet) after(d time.Duration, e event) {
 	s.seq++

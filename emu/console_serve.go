@@ -1,0 +1,211 @@
+package emu
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of a console's connections.
+const (
+	consoleLine  = 4096             // bytes of a command, with the end of its line
+	consoleConns = 64               // at once
+	consoleIdle  = 10 * time.Minute // without a command
+	consoleWrite = 10 * time.Second // for an answer to be taken
+)
+
+// The last line of an answer; those before begin with a blank.
+const (
+	answerOK    = "ok"
+	answerError = "error: "
+)
+
+// ConsoleServer gives the console to whoever connects.
+type ConsoleServer struct {
+	live     *Live
+	listener net.Listener
+	done     chan struct{}
+	wait     sync.WaitGroup
+
+	mu     sync.Mutex
+	conns  map[net.Conn]struct{} // guarded by mu, as what follows
+	closed bool
+}
+
+// ServeConsole serves the console on a listener, which it closes in the end.
+// Each line that comes on a connection is a command. The answer is its lines,
+// each after a blank, and then a line "ok" or "error: " and what is wrong.
+// AskConsole is the other side.
+func (l *Live) ServeConsole(listener net.Listener) *ConsoleServer {
+	c := &ConsoleServer{live: l, listener: listener, done: make(chan struct{}), conns: map[net.Conn]struct{}{}}
+	c.wait.Go(c.accept)
+	return c
+}
+
+// Close closes the listener and all connections, and waits for their ends.
+func (c *ConsoleServer) Close() error {
+	c.mu.Lock()
+	was := c.closed
+	c.closed = true
+	for conn := range c.conns {
+		conn.Close() //nolint:errcheck // nothing is to be saved
+	}
+	c.mu.Unlock()
+	if was {
+		c.wait.Wait()
+		return nil
+	}
+	close(c.done)
+	err := c.listener.Close()
+	c.wait.Wait()
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("console: %w", err)
+	}
+	return nil
+}
+
+// accept takes connections until the listener is closed. What else fails, such
+// as for want of file descriptors, may be better a moment later.
+func (c *ConsoleServer) accept() {
+	const moment = 100 * time.Millisecond
+	for {
+		conn, err := c.listener.Accept()
+		switch {
+		case err == nil:
+			c.enter(conn)
+		case errors.Is(err, net.ErrClosed):
+			return
+		default:
+			select {
+			case <-c.done:
+				return
+			case <-time.After(moment):
+			}
+		}
+	}
+}
+
+func (c *ConsoleServer) enter(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || len(c.conns) >= consoleConns {
+		conn.Close() //nolint:errcheck // nothing is to be saved
+		return
+	}
+	c.conns[conn] = struct{}{}
+	c.wait.Go(func() { c.converse(conn) })
+}
+
+func (c *ConsoleServer) leave(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.conns, conn)
+	conn.Close() //nolint:errcheck // nothing is to be saved
+}
+
+// converse answers the lines of a connection until it ends, is idle for too
+// long, or sends a line that is too long.
+func (c *ConsoleServer) converse(conn net.Conn) {
+	defer c.leave(conn)
+	in := bufio.NewReaderSize(conn, consoleLine)
+	for {
+		if conn.SetReadDeadline(time.Now().Add(consoleIdle)) != nil {
+			return
+		}
+		line, err := in.ReadSlice('\n')
+		reply := ""
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			reply = consoleReply("", fmt.Errorf("a line of more than %d bytes", consoleLine))
+		case len(line) > 0: // the last one may lack its end
+			reply = consoleReply(c.live.Console(string(line)))
+		}
+		if conn.SetWriteDeadline(time.Now().Add(consoleWrite)) != nil {
+			return
+		}
+		if _, failed := io.WriteString(conn, reply); failed != nil || err != nil {
+			return
+		}
+	}
+}
+
+// consoleReply is an answer on the wire.
+func consoleReply(answer string, err error) string {
+	if err != nil {
+		return answerError + strings.NewReplacer("\n", " ", "\r", " ").Replace(err.Error()) + "\n"
+	}
+	var b strings.Builder
+	for line := range strings.Lines(answer) {
+		b.WriteString(" " + strings.TrimSuffix(line, "\n") + "\n")
+	}
+	return b.String() + answerOK + "\n"
+}
+
+// AskConsole asks a ConsoleServer over a connection. The words are quoted as is
+// needed, so that the console has the same; none can hold the end of a line.
+// The error of a command that the console refuses is a ConsoleError.
+func AskConsole(conn io.ReadWriter, words ...string) (answer string, err error) {
+	line, err := quoteWords(words)
+	if err != nil {
+		return "", fmt.Errorf("console: %w", err)
+	}
+	if _, err := io.WriteString(conn, line+"\n"); err != nil {
+		return "", fmt.Errorf("console: %w", err)
+	}
+	answer, err = readReply(bufio.NewReader(conn))
+	var refused ConsoleError
+	if err != nil && !errors.As(err, &refused) {
+		return "", fmt.Errorf("console: %w", err)
+	}
+	return answer, err
+}
+
+// quoteWords makes a line of words.
+func quoteWords(words []string) (string, error) {
+	var quoted []string
+	for _, word := range words {
+		if strings.ContainsAny(word, "\r\n") {
+			return "", fmt.Errorf("%q holds the end of a line", word)
+		}
+		quoted = append(quoted, quoteWord(word))
+	}
+	line := strings.Join(quoted, " ")
+	if len(line) >= consoleLine {
+		return "", fmt.Errorf("a line of %d bytes, at most %d", len(line), consoleLine-1)
+	}
+	return line, nil
+}
+
+// ConsoleError is what the console says of a command that it refuses.
+type ConsoleError string
+
+func (e ConsoleError) Error() string { return string(e) }
+
+// readReply reads an answer to its last line.
+func readReply(in *bufio.Reader) (answer string, err error) {
+	var b strings.Builder
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return "", fmt.Errorf("the answer ends early: %w", err)
+		}
+		line = strings.TrimSuffix(line, "\n")
+		text, inside := strings.CutPrefix(line, " ")
+		message, failed := strings.CutPrefix(line, answerError)
+		switch {
+		case inside:
+			b.WriteString(text + "\n")
+		case failed:
+			return "", ConsoleError(message)
+		case line == answerOK:
+			return b.String(), nil
+		default:
+			return "", fmt.Errorf("%q is no line of a console", line)
+		}
+	}
+}
