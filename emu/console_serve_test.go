@@ -191,7 +191,7 @@ func TestConsoleAfterClose(t *testing.T) {
 	if err := live.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := live.Console("status"); answer != "" || !errors.Is(err, ErrClosed) {
+	if answer, err := live.Console("status"); answer != "" || !errors.Is(err, net.ErrClosed) {
 		t.Errorf("%q, %v", answer, err)
 	}
 }
