@@ -55,8 +55,9 @@ var imports = map[string][]string{
 	"emu":                  {"ib", "mad", "packet", "fabric", "ibsim", "umad"},
 	"web":                  {"ib", "fabric"},
 	"internal/lab":         {all},
-	"internal/testenv":     {},
-	"cli":                  {all, "internal/lab"},
+	"internal/peer":        {},
+	"internal/testenv":     {"internal/peer"},
+	"cli":                  {all, "internal/lab", "internal/peer"},
 	"cmd/heddle":           {"cli"},
 }
 
@@ -77,7 +78,7 @@ const all = "all packages"
 
 // notInAll are the packages that the program is put together from last, or
 // that belong to tests.
-var notInAll = []string{module, "cli", "cmd/heddle", "internal/lab", "internal/testenv", "umad/umadtest", "verbs/verbstest"}
+var notInAll = []string{module, "cli", "cmd/heddle", "internal/lab", "internal/peer", "internal/testenv", "umad/umadtest", "verbs/verbstest"}
 
 func TestImports(t *testing.T) {
 	faults, err := importFaults(os.DirFS("."))

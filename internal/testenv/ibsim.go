@@ -1,12 +1,13 @@
 package testenv
 
 import (
+	"context"
 	"fmt"
 	"hash/fnv"
 	"os"
-	"os/exec"
-	"strings"
 	"testing"
+
+	"heddle/internal/peer"
 )
 
 // SocketName is a base for the names of ibsim's sockets that no other test, of
@@ -22,17 +23,8 @@ func SocketName(tb testing.TB) string {
 type IBSim struct {
 	// Name is the base of its socket names, IBSIM_SOCKNAME.
 	Name string
-	p    *process
+	sim  *peer.IBSim
 }
-
-const (
-	simPrompt = "sim> "
-	// simMark is no command: what ibsim says of it stands behind the answer to
-	// the command before. The prompt would not do, as some commands write it
-	// twice.
-	simMark   = "end-of-answer"
-	simMarked = "command '" + simMark + "' unknown - skipped\n" + simPrompt
-)
 
 // StartIBSim starts Debian's ibsim on a net file, as ibsim or ibnetdiscover
 // write it. It returns when clients can attach. The arguments go to ibsim: -S,
@@ -41,23 +33,24 @@ const (
 func StartIBSim(tb testing.TB, netFile string, args ...string) *IBSim {
 	tb.Helper()
 	s := &IBSim{Name: SocketName(tb)}
-	cmd := exec.Command(Peer(tb, "ibsim"), append(append([]string{"-s"}, args...), netFile)...)
-	cmd.Dir = tb.TempDir()
-	cmd.Env = append(os.Environ(), "IBSIM_SOCKNAME="+s.Name)
-	s.p = start(tb, cmd)
-	s.Console(tb, "#") // the first prompt comes before there are sockets
+	check(tb, patient(tb, func(ctx context.Context) (err error) {
+		s.sim, err = peer.StartIBSim(ctx, tb.TempDir(), netFile, s.Name, args...)
+		return err
+	}))
+	tb.Cleanup(s.sim.Stop)
 	return s
 }
 
 // Console gives ibsim a command, such as `Unlink "Switch1"[4]`, and returns
 // what it says to it.
-func (s *IBSim) Console(tb testing.TB, command string) string {
+func (s *IBSim) Console(tb testing.TB, command string) (said string) {
 	tb.Helper()
-	s.p.send(tb, command)
-	s.p.send(tb, simMark)
-	answer := strings.TrimSuffix(s.p.wait(tb, simMarked), simMarked)
-	return strings.TrimSuffix(answer, simPrompt)
+	check(tb, patient(tb, func(ctx context.Context) (err error) {
+		said, err = s.sim.Console(ctx, command)
+		return err
+	}))
+	return said
 }
 
 // Stop ends ibsim before the end of the test.
-func (s *IBSim) Stop() { s.p.stop() }
+func (s *IBSim) Stop() { s.sim.Stop() }

@@ -1,37 +1,12 @@
 package testenv
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
+	"context"
+	"errors"
 	"testing"
+
+	"heddle/internal/peer"
 )
-
-// preload returns the path of the library that turns a program's use of umad
-// devices into use of ibsim.
-func preload(tb testing.TB) string {
-	tb.Helper()
-	for _, pattern := range []string{"/usr/lib/*/umad2sim/libumad2sim.so", "/usr/lib*/umad2sim/libumad2sim.so"} {
-		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {
-			return found[0]
-		}
-	}
-	if testing.Short() {
-		tb.Skip("no libumad2sim.so; skipped, as this is go test -short")
-	}
-	tb.Fatal("no libumad2sim.so below /usr/lib; `make peers` installs it, `go test -short` goes without")
-	return ""
-}
-
-// onSim has cmd find a node of a simulated subnet instead of devices. It runs
-// in a directory of its own, as the preloaded library writes there.
-func onSim(tb testing.TB, cmd *exec.Cmd, socketName, node string) {
-	tb.Helper()
-	cmd.Dir = tb.TempDir()
-	cmd.Env = append(os.Environ(), "LD_PRELOAD="+preload(tb), "IBSIM_SOCKNAME="+socketName, "SIM_HOST="+node)
-}
 
 // Diag runs one of infiniband-diags' programs at a node of a simulated subnet
 // and returns its standard output. The node is an ID or a description, "" the
@@ -47,25 +22,24 @@ func Diag(tb testing.TB, socketName, node, program string, args ...string) strin
 
 // TryDiag is Diag for programs that may fail; the error has what the program
 // said.
-func TryDiag(tb testing.TB, socketName, node, program string, args ...string) (string, error) {
+func TryDiag(tb testing.TB, socketName, node, program string, args ...string) (out string, err error) {
 	tb.Helper()
-	cmd := exec.Command(Peer(tb, program), args...)
-	onSim(tb, cmd, socketName, node)
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	p := start(tb, cmd)
-	p.waitEnd(tb)
-	if !cmd.ProcessState.Success() {
-		return p.written(), fmt.Errorf("%s %s: %v\n%s%s", program, strings.Join(args, " "), cmd.ProcessState, &errs, p.written())
+	err = patient(tb, func(ctx context.Context) (err error) {
+		out, err = peer.Diag(ctx, tb.TempDir(), socketName, node, program, args...)
+		return err
+	})
+	var missing *peer.MissingError
+	if errors.As(err, &missing) || errors.Is(err, context.DeadlineExceeded) {
+		check(tb, err)
 	}
-	return p.written(), nil
+	return out, err
 }
 
 // OpenSM is a running OpenSM, until the end of the test.
 type OpenSM struct {
 	// Dir is where it keeps its dumps and its cache.
 	Dir string
-	p   *process
+	sm  *peer.OpenSM
 }
 
 // StartOpenSM starts Debian's OpenSM at a node of a simulated subnet. Each of
@@ -73,39 +47,35 @@ type OpenSM struct {
 // must be a server at the sockets, or it waits for one forever.
 func StartOpenSM(tb testing.TB, socketName, node string, options ...string) *OpenSM {
 	tb.Helper()
-	sm := &OpenSM{Dir: tb.TempDir()}
-	conf := filepath.Join(sm.Dir, "opensm.conf")
-	lines := append([]string{
-		"log_file stdout", "force_log_flush TRUE", "dump_files_dir " + sm.Dir, "daemon FALSE", "console off",
-	}, options...)
-	if err := os.WriteFile(conf, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
-		tb.Fatal(err)
-	}
-	cmd := exec.Command(Peer(tb, "opensm"), "-F", conf)
-	onSim(tb, cmd, socketName, node)
-	cmd.Env = append(cmd.Env, "OSM_CACHE_DIR="+sm.Dir, "OSM_TMP_DIR="+sm.Dir)
-	sm.p = start(tb, cmd)
-	return sm
+	dir := tb.TempDir()
+	sm, err := peer.StartOpenSM(dir, socketName, node, options...)
+	check(tb, err)
+	tb.Cleanup(sm.Stop)
+	return &OpenSM{Dir: dir, sm: sm}
 }
 
 // WaitLog waits until the log has a text, after that of the last WaitLog, and
 // returns the log between them.
-func (sm *OpenSM) WaitLog(tb testing.TB, text string) string {
+func (sm *OpenSM) WaitLog(tb testing.TB, text string) (log string) {
 	tb.Helper()
-	return sm.p.wait(tb, text)
+	check(tb, patient(tb, func(ctx context.Context) (err error) {
+		log, err = sm.sm.Wait(ctx, text)
+		return err
+	}))
+	return log
 }
 
 // WaitSubnetUp waits for the end of a sweep that programmed the subnet.
 func (sm *OpenSM) WaitSubnetUp(tb testing.TB) {
 	tb.Helper()
-	sm.WaitLog(tb, "SUBNET UP")
+	check(tb, patient(tb, sm.sm.WaitSubnetUp))
 }
 
 // Log is the whole log so far.
-func (sm *OpenSM) Log() string { return sm.p.written() }
+func (sm *OpenSM) Log() string { return sm.sm.Output() }
 
 // PID is the number of OpenSM's process.
-func (sm *OpenSM) PID() int { return sm.p.cmd.Process.Pid }
+func (sm *OpenSM) PID() int { return sm.sm.PID() }
 
 // Stop kills OpenSM before the end of the test.
-func (sm *OpenSM) Stop() { sm.p.stop() }
+func (sm *OpenSM) Stop() { sm.sm.Stop() }

@@ -1,12 +1,12 @@
 package testenv
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
+	"context"
+	"errors"
 	"testing"
+	"time"
+
+	"heddle/internal/peer"
 )
 
 // Peer returns the path of a program that the test runs, such as "ibsim" or
@@ -15,28 +15,34 @@ import (
 // the test fails, or is skipped under `go test -short`.
 func Peer(tb testing.TB, program string) string {
 	tb.Helper()
-	dirs := append(filepath.SplitList(os.Getenv("PATH")), "/usr/local/sbin", "/usr/sbin", "/sbin")
-	path, err := find(program, dirs)
-	if err == nil {
-		return path
-	}
-	if testing.Short() {
-		tb.Skipf("%v; skipped, as this is go test -short", err)
-	}
-	tb.Fatalf("%v; `make peers` installs it, `go test -short` goes without", err)
-	return ""
+	path, err := peer.Find(program)
+	check(tb, err)
+	return path
 }
 
-// find looks for an executable in directories, of which relative ones are
-// passed over as os/exec does.
-func find(program string, dirs []string) (string, error) {
-	for _, dir := range dirs {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if path, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
-			return path, nil
-		}
+// check ends the test where there is an error: it is skipped under `go test
+// -short` where a peer is missing, and else fails.
+func check(tb testing.TB, err error) {
+	tb.Helper()
+	var missing *peer.MissingError
+	switch {
+	case err == nil:
+	case !errors.As(err, &missing):
+		tb.Fatal(err)
+	case testing.Short():
+		tb.Skipf("%v; skipped, as this is go test -short", err)
+	default:
+		tb.Fatalf("%v; `make peers` installs it, `go test -short` goes without", err)
 	}
-	return "", fmt.Errorf("peer %s is not in %s", program, strings.Join(dirs, " "))
+}
+
+// patience is how long a peer may take for anything before the test fails.
+const patience = 3 * time.Minute
+
+// patient calls what waits for a peer.
+func patient(tb testing.TB, wait func(context.Context) error) error {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), patience)
+	defer cancel()
+	return wait(ctx)
 }

@@ -1,4 +1,4 @@
-package testenv
+package peer
 
 import (
 	"os/exec"
@@ -6,7 +6,7 @@ import (
 )
 
 // dieWithParent has the kernel kill the process when the thread that starts it
-// ends, also where a test times out and nothing is cleaned up.
+// ends, also where nothing is cleaned up.
 func dieWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
