@@ -18,10 +18,15 @@ type query struct {
 	want []string
 }
 
-var dots = regexp.MustCompile(`:\.+`)
+var dots = regexp.MustCompile(`:?\.\.+`)
 
-// plain are the lines of an output without indentation and dots.
+// plain are the lines of an output without indentation and dots, up to the
+// second record where there are several.
 func plain(out string) (lines []string) {
+	if heading, rest, several := strings.Cut(out, "dump:\n"); several {
+		first, _, _ := strings.Cut(rest, heading+"dump:\n")
+		out = first
+	}
 	for line := range strings.Lines(out) {
 		lines = append(lines, strings.TrimSpace(dots.ReplaceAllString(line, ": ")))
 	}
