@@ -99,7 +99,12 @@ func (s *served) joinSome(t *testing.T, graph *route.Graph) (*route.MFTs, *route
 		mlids = append(mlids, s.join(t, p, i, graph.Fabric(), g.Members...))
 	}
 	d := route.NewDemand(graph, groups)
-	var tables *route.MFTs
+	return s.awaitTables(t, graph, d, mlids), d, mlids
+}
+
+// awaitTables waits until the switches' tables carry the groups.
+func (s *served) awaitTables(t *testing.T, graph *route.Graph, d *route.Demand, mlids []ib.MLID) (tables *route.MFTs) {
+	t.Helper()
 	eventually(t, func() string {
 		var err error
 		tables, err = format.ReadMFTs(strings.NewReader(s.diag(t, "dump_mfts")), graph)
@@ -107,11 +112,11 @@ func (s *served) joinSome(t *testing.T, graph *route.Graph) (*route.MFTs, *route
 			t.Fatal(err)
 		}
 		if faults := route.CheckMFTs(tables, d, mlids, 0); len(faults) > 0 {
-			return fmt.Sprint(faults)
+			return fmt.Sprint(len(faults), " faults, the first: ", faults[0])
 		}
 		return ""
 	})
-	return tables, d, mlids
+	return tables
 }
 
 var hop = regexp.MustCompile(`(?m)^\[(\d+)\] -> (?:ca|switch)(?: port)? \{?(0x[0-9a-f]+)\}?\[(\d+)\]`)
