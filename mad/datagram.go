@@ -39,11 +39,10 @@ func need(what string, b []byte, n int) error {
 	return fmt.Errorf("%s of %d bytes, needs %d: %w", what, len(b), n, ErrShort)
 }
 
-// grow appends n zero bytes and returns the whole and the new part.
+// grow appends n zero bytes and returns the whole and the new part. It does not
+// allocate where b has room.
 func grow(b []byte, n int) (whole, part []byte) {
-	for range n {
-		b = append(b, 0)
-	}
+	b = append(b, make([]byte, n)...)
 	return b, b[len(b)-n:]
 }
 

@@ -9,8 +9,9 @@ import (
 // MCGStateRecord is heddle's own: what the subnet manager is doing with a
 // group whose members told it in MCMemberRecord how many they will be. One of
 // them asks with SubnAdmGet and the MGID until the group is ready. No standard
-// has this attribute; a peer that does not know it answers with a status that
-// says so, or, as OpenSM, not at all.
+// has this attribute, whose number is of those from 0xFF00 on that subnet
+// management leaves to vendors; a peer that does not know it answers with a
+// status that says so, or, as OpenSM, not at all.
 //
 // The layout is MGID (128 bits), State (8), reserved (24), MemberCount (16),
 // Joined (16).

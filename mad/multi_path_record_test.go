@@ -9,9 +9,8 @@ import (
 	"heddle/ib"
 )
 
-// TestMultiPathRecord: what we asked, and the paths that OpenSM found in it. No
-// program here shows how it reads the request otherwise; of the fields that
-// OpenSM needs not for that, the layout is only ours.
+// TestMultiPathRecord: what we asked, and the paths that OpenSM found in it. The
+// other fields tshark reads, see TestTsharkSA.
 func TestMultiPathRecord(t *testing.T) {
 	gids := []ib.GID{ib.MustParseGID("fe80::10:4"), ib.MustParseGID("fe80::10:1"), ib.MustParseGID("fe80::10:7")}
 	want := MultiPathRecord{Reversible: true, NumbPath: 3, PKey: ib.DefaultPKey, SGIDs: gids[:1], DGIDs: gids[1:]}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,9 +59,9 @@ func TestReservedBits(t *testing.T) {
 // TestFieldsKeepApart: a field with more bits than it has room for leaves the
 // others alone.
 func TestFieldsKeepApart(t *testing.T) {
-	for _, s := range samples() {
+	for _, s := range slices.Concat(samples(), sampleSA()) {
 		kind := reflect.TypeOf(s.value)
-		if kind.Kind() != reflect.Struct {
+		if kind.Kind() != reflect.Struct || s.attr == AttrMultiPathRecord { // whose lists have no such length
 			continue
 		}
 		for i := range kind.NumField() {
@@ -85,8 +86,14 @@ func setAllBits(f reflect.Value) {
 		f.SetUint(1<<f.Type().Bits() - 1)
 	case f.Kind() == reflect.Bool:
 		f.SetBool(true)
-	default: // a GID
-		reflect.Copy(f, reflect.ValueOf(bytes.Repeat([]byte{0xFF}, f.Len())))
+	case f.Kind() == reflect.Struct:
+		for i := range f.NumField() {
+			setAllBits(f.Field(i))
+		}
+	default:
+		for i := range f.Len() {
+			setAllBits(f.Index(i))
+		}
 	}
 }
 
