@@ -87,8 +87,8 @@ func setAllBits(f reflect.Value) {
 	case f.Kind() == reflect.Bool:
 		f.SetBool(true)
 	case f.Kind() == reflect.Struct:
-		for i := range f.NumField() {
-			setAllBits(f.Field(i))
+		for _, field := range f.Fields() {
+			setAllBits(field)
 		}
 	default:
 		for i := range f.Len() {
