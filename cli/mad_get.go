@@ -36,6 +36,7 @@ type madQuery struct {
 	madAttribute
 	from   portFlags
 	asJSON bool
+	all    bool // every record that matches
 	mKey   mad.MKey
 	smKey  uint64
 	path   string
@@ -85,6 +86,7 @@ func (q *madQuery) saFlags(flags *pflag.FlagSet) {
 		return // no record: nothing selects
 	}
 	q.record = record
+	flags.BoolVar(&q.all, "all", false, "print every record that matches, not one")
 	for _, name := range record.Names() {
 		flags.Var(fieldValue{record, name}, fieldFlag(name), "select by "+name)
 	}
@@ -144,7 +146,7 @@ func (a *app) runMadGet(q *madQuery) error {
 	if err := answer.StatusError(); err != nil {
 		return fmt.Errorf("%s: %w", q.from.spec, err)
 	}
-	return a.writeAttribute(q, answer.Datagram())
+	return a.writeAttributes(q, answer)
 }
 
 // parsePath reads a directed route: ports with commas between. A leading 0, as
@@ -175,6 +177,9 @@ func (q *madQuery) request(port *umad.Port, path []uint8) (*umad.Message, error)
 	switch {
 	case q.class == mad.ClassSA:
 		h.ClassVersion = 2
+		if q.all {
+			h.Method = mad.MethodGetTable
+		}
 	case q.class == mad.ClassLID && q.lid == 0:
 		h.Class = mad.ClassDirected
 	}
@@ -223,18 +228,54 @@ func (q *madQuery) address(port *umad.Port, m *umad.Message) error {
 	return nil
 }
 
-func (a *app) writeAttribute(q *madQuery, d *mad.Datagram) error {
-	attr, err := mad.ParseAttribute(d.Class(), d.Attr(), d.Data())
+// writeAttributes writes what came; of several records a line of JSON for each,
+// or an empty line between two.
+func (a *app) writeAttributes(q *madQuery, answer *umad.Message) error {
+	attrs, err := readAttributes(answer)
 	if err != nil {
 		return fmt.Errorf("%s: answer: %w", q.from.spec, err)
 	}
-	fields := attribute.Of(attr)
 	name := q.attr.Name(q.class)
+	return buffered(a.out, func(w io.Writer) error {
+		for i, attr := range attrs {
+			if i > 0 && !q.asJSON {
+				fmt.Fprintln(w) //nolint:errcheck // buffered
+			}
+			if err := writeAttribute(w, name, attr, q.asJSON); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// readAttributes reads the one attribute of an answer, or the records of a
+// table.
+func readAttributes(answer *umad.Message) ([]mad.Attribute, error) {
+	d := answer.Datagram()
+	parse := func(b []byte) (mad.Attribute, error) { return mad.ParseAttribute(d.Class(), d.Attr(), b) }
+	if d.Method() != mad.MethodGetTableResp {
+		attr, err := parse(d.Data())
+		return []mad.Attribute{attr}, err
+	}
+	var attrs []mad.Attribute
+	offset, _ := mad.RMPPOffset(mad.ClassSA)
+	for attr, err := range mad.Table(answer.Data[offset:], d.AttributeOffset(), parse) {
+		if err != nil {
+			return nil, err
+		}
+		attrs = append(attrs, attr)
+	}
+	return attrs, nil
+}
+
+func writeAttribute(w io.Writer, name string, attr mad.Attribute, asJSON bool) error {
+	fields := attribute.Of(attr)
+	if asJSON {
+		return writeJSON(w, map[string]json.Marshaler{name: fields})
+	}
 	if fields.Value != nil { // an attribute of one value
 		fields = attribute.Field{Fields: []attribute.Field{{Name: name, Value: fields.Value}}}
 	}
-	if q.asJSON {
-		return writeJSON(a.out, map[string]json.Marshaler{name: fields})
-	}
-	return buffered(a.out, func(w io.Writer) error { return fields.Write(w) })
+	return fields.Write(w)
 }

@@ -56,7 +56,10 @@ func runOnSubnet(t *testing.T, script string) {
 	}
 	sim := testenv.StartIBSim(t, file)
 	testenv.StartOpenSM(t, sim.Name, "S2").WaitSubnetUp(t)
-	vars := map[string]string{"SIM": sim.Name, "LID_S1": lidOf(t, sim, "S1"), "LID_S2": lidOf(t, sim, "S2")}
+	vars := map[string]string{
+		"SIM": sim.Name, "LID_S1": lidOf(t, sim, "S1"), "LID_S2": lidOf(t, sim, "S2"),
+		"GORACE": "atexit_sleep_ms=0", // a second for each command under -race
+	}
 	silence := func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) != 1 {
 			ts.Fatalf("usage: silence NODE")
