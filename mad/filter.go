@@ -65,6 +65,7 @@ func (f *Filter) add(mask ComponentMask, i, at int) {
 		b := f.want[at/8]
 		f.selects[f.n] = selection{field.order, Selector(b >> 6), at / 8, b & 0x3F}
 		f.n++
+		f.to = max(f.to, at/8+1)
 	default:
 		f.careFor(at, at+field.Bits)
 	}
@@ -80,8 +81,8 @@ func (f *Filter) careFor(from, to int) {
 
 // Contain changes what counts of the fields in the mask: a record matches if it
 // has all the bits that the request has there, whatever its other bits are. So
-// does the capability mask of a PortInfoRecord count where the top bit of the
-// attribute modifier is set (IBTA 1, 15.2.5.3), and a JoinState.
+// does the capability mask of a PortInfoRecord count where the request's
+// attribute modifier is PortInfoMatchCapabilities (IBTA 1, 15.2.5.3).
 func (f Filter) Contain(mask ComponentMask) Filter {
 	at := 0
 	for i, field := range f.layout {
@@ -115,9 +116,6 @@ func (f *Filter) Match(record []byte) bool {
 }
 
 func (s selection) match(record []byte) bool {
-	if s.at >= len(record) {
-		return false
-	}
 	value := record[s.at] & 0x3F
 	if s.order == byRate {
 		return s.selector.admits(ib.Rate(value).Compare(ib.Rate(s.value)))

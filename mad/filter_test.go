@@ -153,13 +153,16 @@ func TestFilterErrors(t *testing.T) {
 	if _, err := NewFilter(AttrNodeRecord, 1, make([]byte, 107)); !errors.Is(err, ErrShort) {
 		t.Errorf("got %v", err)
 	}
-	f, err := NewFilter(AttrPathRecord, PathRecordPreference|PathRecordMTU|PathRecordMTUSelector, make([]byte, 64))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := range 58 {
-		if f.Match(make([]byte, n)) {
-			t.Errorf("a record of %d bytes matches", n)
+	const mtu = PathRecordMTU | PathRecordMTUSelector
+	for mask, end := range map[ComponentMask]int{PathRecordPreference | mtu: 58, PathRecordDGID | mtu: 55, mtu: 55, 0: 0} {
+		f, err := NewFilter(AttrPathRecord, mask, PathRecord{MTUSelector: SelectExactly}.AppendTo(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 64 {
+			if got := f.Match(make([]byte, n)); got != (n >= end) {
+				t.Errorf("mask %v: a record of %d bytes matches: %v", mask, n, got)
+			}
 		}
 	}
 }

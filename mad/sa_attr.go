@@ -1,10 +1,9 @@
 package mad
 
 // parseSA reads a record, or another attribute of subnet administration.
+// ClassPortInfo is that of all classes, see ParseAttribute.
 func parseSA(a AttrID, data []byte) (Attribute, error) {
 	switch a {
-	case AttrClassPortInfo:
-		return attribute(ParseClassPortInfo(data))
 	case AttrNotice:
 		return attribute(ParseNotice(data))
 	case AttrInformInfo:
