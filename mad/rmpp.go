@@ -104,10 +104,11 @@ func (d *Datagram) UsesRMPP() bool {
 }
 
 // Unsegmented tells of a datagram that uses RMPP whether its sender left the
-// protocol to a device that does none: it is all that comes of a message that
-// may have been longer. So are the answers of OpenSM on ibsim.
+// protocol to a device that does none: it says Active and no more, and is all
+// that comes of a message that may have been longer. So are the tables of
+// OpenSM on ibsim.
 func (h RMPPHeader) Unsegmented() bool {
-	return h.Type == RMPPData && h.Flags == RMPPActive && h.Data1 == 0
+	return h.Flags == RMPPActive && h.Data1 == 0 && (h.Type == RMPPNone || h.Type == RMPPData)
 }
 
 // rmppHeaders writes into d the headers of a class that end at offset, and

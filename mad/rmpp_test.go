@@ -523,3 +523,22 @@ func TestUsesRMPP(t *testing.T) {
 		t.Errorf("active %v, not active %v, SMP %v", active.UsesRMPP(), plain.UsesRMPP(), smp.UsesRMPP())
 	}
 }
+
+func TestUnsegmented(t *testing.T) {
+	tests := []struct {
+		h    RMPPHeader
+		want bool
+	}{
+		{RMPPHeader{Flags: RMPPActive}, true}, // OpenSM 3.3.23 on ibsim 0.10
+		{RMPPHeader{Version: 1, Type: RMPPData, Flags: RMPPActive}, true},
+		{RMPPHeader{}, false},
+		{RMPPHeader{Version: 1, Type: RMPPData, Flags: RMPPActive | RMPPFirst, Data1: 1}, false},
+		{RMPPHeader{Version: 1, Type: RMPPData, Flags: RMPPActive, Data1: 2}, false},
+		{RMPPHeader{Version: 1, Type: RMPPAck, Flags: RMPPActive}, false},
+	}
+	for _, test := range tests {
+		if got := test.h.Unsegmented(); got != test.want {
+			t.Errorf("%+v: %v", test.h, got)
+		}
+	}
+}

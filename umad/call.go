@@ -202,5 +202,5 @@ func (t *transaction) failure(reason error) error {
 	if err != nil {
 		return reason
 	}
-	return fmt.Errorf("%s %s %s to %s, try %d: %w", h.Class, h.Method, h.Attr, t.msg.Address, t.tries, reason)
+	return fmt.Errorf("%s %s %s to %s, try %d: %w", h.Class, h.Method, h.Attr.Name(h.Class), t.msg.Address, t.tries, reason)
 }

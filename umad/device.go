@@ -134,6 +134,9 @@ type Info struct {
 	SMSL     ib.SL
 	State    mad.PortState
 	PKeys    []ib.PKey
+	// QPN is the queue pair of general services where that is not QP 1: that
+	// of a client of ibsim is its own. Else it is 0.
+	QPN ib.QPN
 	// Capabilities is PortInfo:CapabilityMask.
 	Capabilities uint32
 }

@@ -125,10 +125,10 @@ func TestStatusError(t *testing.T) {
 		want   string
 	}{
 		{mad.ClassPerf, mad.StatusOK, ""},
-		{mad.ClassPerf, mad.StatusBadMethod, "PerfMgt GetResp 0x0012: status 0x0008: method not supported"},
-		{mad.ClassSA, mad.StatusSANoRecords, "SubnAdm GetResp 0x0012: status 0x0300: no records"},
-		{mad.ClassSA, mad.StatusSADenied | mad.StatusBusy, "SubnAdm GetResp 0x0012: status 0x0701: request denied, busy"},
-		{mad.ClassDirected, mad.StatusBadField, "SubnDirected GetResp 0x0012: status 0x001c: invalid value in attribute or modifier"},
+		{mad.ClassPerf, mad.StatusBadMethod, "PerfMgt GetResp PortCounters: status 0x0008: method not supported"},
+		{mad.ClassSA, mad.StatusSANoRecords, "SubnAdm GetResp PortInfoRecord: status 0x0300: no records"},
+		{mad.ClassSA, mad.StatusSADenied | mad.StatusBusy, "SubnAdm GetResp PortInfoRecord: status 0x0701: request denied, busy"},
+		{mad.ClassDirected, mad.StatusBadField, "SubnDirected GetResp SwitchInfo: status 0x001c: invalid value in attribute or modifier"},
 	}
 	for _, test := range tests {
 		m := request(func(h *mad.Header) { h.Class = test.class })

@@ -102,7 +102,7 @@ func (d *IBSim) info(port mad.PortInfo, keys []ib.PKey) Info {
 		NodeGUID: d.node.NodeGUID, PortGUID: d.node.PortGUID,
 		Prefix: cmp.Or(port.GidPrefix, defaultPrefix), LID: port.LID, LMC: port.LMC,
 		SMLID: port.MasterSMLID, SMSL: port.MasterSMSL, State: port.PortState,
-		PKeys: keys, Capabilities: uint32(port.CapabilityMask),
+		PKeys: keys, QPN: d.link.qp, Capabilities: uint32(port.CapabilityMask),
 	}
 }
 

@@ -16,7 +16,7 @@ type StatusError struct {
 
 // Error names the request and what is wrong with it.
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("%s %s %s: status %#04x: %s", e.Class, e.Op, e.Attr, uint16(e.Status), e.text())
+	return fmt.Sprintf("%s %s %s: status %#04x: %s", e.Class, e.Op, e.Attr.Name(e.Class), uint16(e.Status), e.text())
 }
 
 func (e *StatusError) text() string {

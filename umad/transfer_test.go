@@ -223,7 +223,7 @@ func TestUnsegmented(t *testing.T) {
 		a := umad.Agent{Class: mad.ClassSA, Version: 2, RMPP: true, Methods: []mad.Method{mad.MethodGetTable}}
 		err := p.server.Handle(a, func(m *umad.Message) {
 			_ = m.Reply(mad.StatusOK)
-			m.Datagram().SetRMPP(mad.RMPPHeader{Version: mad.RMPPVersion, Type: mad.RMPPData, Flags: mad.RMPPActive})
+			m.Datagram().SetRMPP(mad.RMPPHeader{Flags: mad.RMPPActive})
 			_ = p.far.Send(m, 0)
 		})
 		if err != nil {
