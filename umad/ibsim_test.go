@@ -147,6 +147,9 @@ func TestIBSimInfo(t *testing.T) {
 		}
 		want := host
 		want.Name = "ibsim:" + sim.Name + "/H-0000000000100010"
+		if want.QPN = got.QPN; got.QPN <= ib.GSIQPN {
+			t.Errorf("%s: sends from queue pair %v, want its own", spec, got.QPN)
+		}
 		want.Capabilities, got.Capabilities = 0, got.Capabilities&uint32(mad.CapIsSM)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", spec, diff)
@@ -214,7 +217,7 @@ func addressOf(t *testing.T, d umad.Device) umad.Address {
 	if err != nil || !info.LID.IsUnicast() {
 		t.Fatalf("%+v, %v", info, err)
 	}
-	return umad.Address{LID: info.LID, QPN: umad.QueuePair(d)}
+	return umad.Address{LID: info.LID, QPN: info.QPN}
 }
 
 func letter(class mad.Class, to umad.Address) *umad.Message {
