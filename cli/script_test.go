@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("FABRICS", shared)
 			env.Setenv("CHECK_MFT", check)
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // a second for each command under -race
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
