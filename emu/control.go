@@ -18,9 +18,9 @@ func (s *Server) respond(c ibsim.Control, from net.Addr) ibsim.Control {
 	if c.Type == ibsim.TypeConnect {
 		return s.connect(c, from)
 	}
-	x := s.session(c.Client)
+	x := s.session(c.Client, from)
 	if x == nil {
-		s.cfg.Log.Debug("control message of a client that is not attached", "client", c.Client, "type", c.Type)
+		s.cfg.Log.Debug("control message of a client that is not attached", "client", c.Client, "type", c.Type, "from", from)
 		return c.Failed()
 	}
 	switch c.Type {
@@ -40,12 +40,13 @@ func (s *Server) respond(c ibsim.Control, from net.Addr) ibsim.Control {
 	return c.Answer(body)
 }
 
-// session is that of a client by its number.
-func (s *Server) session(number uint32) *session {
+// session is that of a client by its number, which only the client itself can
+// name.
+func (s *Server) session(number uint32, from net.Addr) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, x := range s.sessions {
-		if uint32(x.client.ID()) == number {
+		if uint32(x.client.ID()) == number && x.from == from.String() {
 			return x
 		}
 	}
@@ -68,16 +69,20 @@ func (s *Server) connect(c ibsim.Control, from net.Addr) ibsim.Control {
 	return c.Answer(want)
 }
 
-// attach makes the session of a client. One of the same ID is a dead client's,
-// whose process number came up again.
+// attach makes the session of a client. One of the same owner is its own that
+// it has forgotten, or a dead client's, whose process number came up again.
 func (s *Server) attach(want ibsim.Connect, from net.Addr) (*session, error) {
+	owner, err := s.sockets.owner(want.ID, from)
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
-	old := s.sessions[want.ID]
+	old := s.sessions[owner]
 	s.mu.Unlock()
 	if old != nil {
-		s.end(old, "another client has its ID")
+		s.end(old, "it attaches again")
 	}
-	x := &session{server: s, id: want.ID}
+	x := &session{server: s, id: want.ID, owner: owner, from: from.String()}
 	if err := x.open(want, from); err != nil {
 		return nil, err
 	}
@@ -87,7 +92,7 @@ func (s *Server) attach(want ibsim.Connect, from net.Addr) (*session, error) {
 		x.close()
 		return nil, net.ErrClosed
 	}
-	s.sessions[x.id] = x
+	s.sessions[x.owner] = x
 	s.wait.Go(x.read)
 	return x, nil
 }

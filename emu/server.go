@@ -40,13 +40,14 @@ type Server struct {
 	cfg     ServeConfig
 	sockets sockets
 	control socket
+	answers *ibsim.Sender // on control
 	done    chan struct{}
 	wait    sync.WaitGroup
 
 	lost chan *session // whose clients are gone
 
 	mu       sync.Mutex
-	sessions map[uint32]*session // by the ID of their Connect; guarded by mu
+	sessions map[string]*session // by their owner; guarded by mu
 	closed   bool                // guarded by mu
 }
 
@@ -73,9 +74,14 @@ func (l *Live) serve(names sockets, cfg ServeConfig) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve %s: %w", names, err)
 	}
+	answers, err := ibsim.NewSender(control)
+	if err != nil {
+		control.Close() //nolint:errcheck // the error of interest is the first
+		return nil, fmt.Errorf("serve %s: %w", names, err)
+	}
 	s := &Server{
-		live: l, cfg: cfg.filled(), sockets: names, control: control,
-		done: make(chan struct{}), lost: make(chan *session, 16), sessions: map[uint32]*session{},
+		live: l, cfg: cfg.filled(), sockets: names, control: control, answers: answers,
+		done: make(chan struct{}), lost: make(chan *session, 16), sessions: map[string]*session{},
 	}
 	s.wait.Go(s.answerControl)
 	s.wait.Go(s.probe)
@@ -120,7 +126,7 @@ func (s *Server) all() []*session {
 // answerControl answers control messages until the socket is closed. What is
 // no message is passed over.
 func (s *Server) answerControl() {
-	buf := make([]byte, ibsim.ControlSize+1)
+	buf, out := make([]byte, ibsim.ControlSize+1), make([]byte, 0, ibsim.ControlSize)
 	for {
 		n, from, err := s.control.ReadFrom(buf)
 		if errors.Is(err, net.ErrClosed) {
@@ -141,7 +147,7 @@ func (s *Server) answerControl() {
 			continue // an unnamed socket cannot be answered
 		}
 		answer := s.respond(request, from)
-		if _, err := s.control.WriteTo(answer.AppendTo(nil), from); err != nil {
+		if err := s.answers.SendTo(answer.AppendTo(out), from); err != nil { // it does not read, or is gone
 			s.cfg.Log.Debug("control message not answered", "to", from, "error", err)
 		}
 	}
@@ -184,9 +190,9 @@ func (s *Server) lose(x *session) {
 // end detaches a client.
 func (s *Server) end(x *session, why string) {
 	s.mu.Lock()
-	mine := s.sessions[x.id] == x
+	mine := s.sessions[x.owner] == x
 	if mine {
-		delete(s.sessions, x.id)
+		delete(s.sessions, x.owner)
 	}
 	s.mu.Unlock()
 	if !mine {

@@ -15,9 +15,12 @@ import (
 type session struct {
 	server *Server
 	id     uint32 // of its Connect
+	owner  string // what nobody else can attach with; see sockets
+	from   string // the address of its control messages
 	node   string
 	client *Client
 	conn   socket
+	outbox *outbox
 
 	out     ibsim.Packet // belongs to whoever runs the subnet, as what follows
 	sending uint64       // the transaction that is being sent, 0 when answered
@@ -45,6 +48,9 @@ func (x *session) open(want ibsim.Connect, from net.Addr) error {
 	})
 	if err == nil {
 		x.conn, err = s.sockets.data(uint32(x.client.ID()), want.ID, from)
+	}
+	if err == nil {
+		x.outbox, err = newOutbox(x.conn, &s.wait)
 	}
 	if err != nil && x.client != nil {
 		x.detach()
@@ -109,7 +115,7 @@ func (x *session) receive(p *Packet) {
 }
 
 func (x *session) deliver(p *Packet, status uint32) {
-	if x.gone || x.conn == nil {
+	if x.gone || x.outbox == nil {
 		return
 	}
 	o := &x.out
@@ -120,7 +126,7 @@ func (x *session) deliver(p *Packet, status uint32) {
 	o.SetDQP(p.DQP)
 	o.SetStatus(status)
 	o.SetLength(mad.Size)
-	if _, err := x.conn.Write(o[:]); err != nil && x.isGone(err) {
+	if err := x.outbox.send(o); err != nil && x.isGone(err) {
 		x.gone = true
 		x.server.lose(x)
 	}

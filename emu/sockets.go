@@ -18,6 +18,10 @@ type sockets interface {
 	// client's own, which is named by the ID of its Connect and the address
 	// that this came from.
 	data(client, id uint32, from net.Addr) (socket, error)
+	// owner names who has a client's sockets, by the ID of its Connect and the
+	// address that this came from: what no two clients can have at once. It
+	// refuses a Connect that is not the owner's.
+	owner(id uint32, from net.Addr) (string, error)
 	// alive tells whether somebody has the client's socket still, as far as
 	// can be known.
 	alive(id uint32) bool
@@ -47,6 +51,14 @@ func (u unixSockets) data(client, id uint32, _ net.Addr) (socket, error) {
 		return nil, err
 	}
 	return conn, nil
+}
+
+// owner is the client's control socket, whose name has the ID in it.
+func (u unixSockets) owner(id uint32, from net.Addr) (string, error) {
+	if from.String() != u.Client(id).String() {
+		return "", fmt.Errorf("ID %d of another client than %v", id, from)
+	}
+	return from.String(), nil
 }
 
 func bindUnix(addr *net.UnixAddr) (*net.UnixConn, error) { return net.ListenUnixgram("unixgram", addr) }
@@ -83,6 +95,15 @@ func (u udpSockets) data(client, id uint32, from net.Addr) (socket, error) {
 		return nil, err
 	}
 	return conn, nil
+}
+
+// owner is the client's data socket.
+func (u udpSockets) owner(id uint32, from net.Addr) (string, error) {
+	peer, ok := from.(*net.UDPAddr)
+	if !ok {
+		return "", fmt.Errorf("client at %v: not on UDP", from)
+	}
+	return fmt.Sprintf("%v/%d", peer.IP, id), nil
 }
 
 // alive cannot be known; a write to a port that is closed fails soon enough.

@@ -19,6 +19,10 @@ var host = binary.NativeEndian
 // ErrMalformed is the error of bytes that are no message of the protocol.
 var ErrMalformed = errors.New("malformed")
 
+// ErrNoRoom says that a datagram would have had to wait until its receiver
+// reads what it has.
+var ErrNoRoom = errors.New("the receiver has no room")
+
 func malformed(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, ErrMalformed)...)
 }
