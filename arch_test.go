@@ -40,7 +40,8 @@ var imports = map[string][]string{
 	"umad":                 {"ib", "mad", "ibsim"},
 	"umad/umadtest":        {"umad"},
 	"sa":                   {"ib", "mad", "umad"},
-	"sm":                   {"ib", "mad", "fabric", "route", "umad", "sm/group", "sm/admin"},
+	"sm":                   {"ib", "mad", "fabric", "route", "umad", "sm/group", "sm/admin", "sm/subnet"},
+	"sm/subnet":            {"ib", "mad", "fabric", "umad"},
 	"sm/group":             {"ib"},
 	"sm/admin":             {"ib", "mad", "sm/group"},
 	"verbs":                {"ib"},
@@ -67,7 +68,7 @@ var imports = map[string][]string{
 var testImports = map[string][]string{
 	"":           {"internal/testenv"},
 	"route":      {"fabric/topology", "fabric/pattern", "fabric/format"},
-	"sm":         {"fabric/topology", "umad/umadtest", "route/unicast", "route/multicast"},
+	"sm":         {"fabric/topology", "fabric/format", "umad/umadtest", "route/unicast", "route/multicast", "emu"},
 	"sa":         {"umad/umadtest"},
 	"emu":        {"fabric/topology", "fabric/format", "umad/umadtest", "route/format"}, // to judge the tables that OpenSM wrote
 	"channel":    {"verbs/sim", "verbs/shm", "verbs/soft"},

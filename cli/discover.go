@@ -6,10 +6,10 @@ import (
 	"os"
 	"os/signal"
 
-	"heddle/cli/discover"
 	"heddle/cli/text"
 	"heddle/fabric"
 	"heddle/mad"
+	"heddle/sm/subnet"
 
 	"github.com/spf13/cobra"
 )
@@ -17,7 +17,7 @@ import (
 func (a *app) discoverCommand() *cobra.Command {
 	var to target
 	var from portFlags
-	var o discover.Options
+	var o subnet.Options
 	cmd := &cobra.Command{
 		Use: "discover", Short: "Ask a subnet for its nodes and links",
 		Long: "Ask a subnet for its nodes and links, along directed routes from one of its\n" +
@@ -55,7 +55,7 @@ func mKeyFlag(cmd *cobra.Command, key *mad.MKey) {
 	cmd.Flags().Uint64Var((*uint64)(key), "m-key", 0, "management key to show to the ports")
 }
 
-func (a *app) discover(from portFlags, o discover.Options) (*discover.Result, error) {
+func (a *app) discover(from portFlags, o subnet.Options) (*subnet.View, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	port, err := from.open()
@@ -68,7 +68,7 @@ func (a *app) discover(from portFlags, o discover.Options) (*discover.Result, er
 	defer bar.end()
 	o.Call = from.call()
 	o.Progress = func(int) { bar.step(1) }
-	r, err := discover.Run(ctx, port, o)
+	r, err := subnet.Sweep(ctx, port, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", from.spec, err)
 	}

@@ -1,4 +1,4 @@
-package discover_test
+package subnet_test
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"heddle/cli/discover"
 	"heddle/emu"
 	"heddle/fabric"
 	"heddle/fabric/topology"
+	"heddle/sm/subnet"
 	"heddle/umad"
 )
 
@@ -56,14 +56,14 @@ func (e emulated) do(t *testing.T, f func(s *emu.Subnet) error) {
 	}
 }
 
-// TestRunKeepsWindows discovers a subnet whose agents hold two requests. Few
+// TestSweepKeepsWindows discovers a subnet whose agents hold two requests. Few
 // are dropped: those that reach a node by several ways before it is known, and
 // without the window of each node many more.
-func TestRunKeepsWindows(t *testing.T) {
+func TestSweepKeepsWindows(t *testing.T) {
 	cfg := emu.Config{KeepLIDs: true, Hop: time.Microsecond, Agent: 50 * time.Microsecond, Queue: 2}
 	onEmulator(t, "fat-tree:k=8", cfg, func(t *testing.T, e emulated) {
 		nodes := 0
-		r, err := discover.Run(t.Context(), e.port, discover.Options{Progress: func(n int) { nodes = n }})
+		r, err := subnet.Sweep(t.Context(), e.port, subnet.Options{Progress: func(n int) { nodes = n }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestRunKeepsWindows(t *testing.T) {
 			t.Errorf("%d nodes told (-want +got):\n%s", nodes, diff)
 		}
 		few := e.dropped(t)
-		if _, err := discover.Run(t.Context(), e.port, discover.Options{PerNode: 64}); err != nil {
+		if _, err := subnet.Sweep(t.Context(), e.port, subnet.Options{PerNode: 64}); err != nil {
 			t.Fatal(err)
 		}
 		if many := e.dropped(t) - few; few > uint64(r.Requests)/20 || many < 3*few {
@@ -90,13 +90,13 @@ func (e emulated) dropped(t *testing.T) (n uint64) {
 	return n
 }
 
-// TestRunResends discovers a subnet that loses, repeats and delays datagrams.
-func TestRunResends(t *testing.T) {
+// TestSweepResends discovers a subnet that loses, repeats and delays datagrams.
+func TestSweepResends(t *testing.T) {
 	onEmulator(t, "fat-tree:k=4", emu.Config{KeepLIDs: true, Hop: time.Microsecond, Seed: 1}, func(t *testing.T, e emulated) {
 		e.do(t, func(s *emu.Subnet) error {
 			return s.Trouble(emu.Trouble{Drop: 0.05, Duplicate: 0.05, Jitter: time.Millisecond})
 		})
-		r, err := discover.Run(t.Context(), e.port, discover.Options{Call: umad.CallOptions{Retries: 20}})
+		r, err := subnet.Sweep(t.Context(), e.port, subnet.Options{Call: umad.CallOptions{Retries: 20}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,12 +106,12 @@ func TestRunResends(t *testing.T) {
 	})
 }
 
-// TestRunIsPartial discovers a subnet with an adapter that does not answer.
-func TestRunIsPartial(t *testing.T) {
+// TestSweepIsPartial discovers a subnet with an adapter that does not answer.
+func TestSweepIsPartial(t *testing.T) {
 	onEmulator(t, "fat-tree:k=4", emu.Config{KeepLIDs: true}, func(t *testing.T, e emulated) {
 		dead := e.f.Adapters()[5]
 		e.do(t, func(s *emu.Subnet) error { return s.SlowAgent(dead, time.Hour, 1) })
-		r, err := discover.Run(t.Context(), e.port, discover.Options{})
+		r, err := subnet.Sweep(t.Context(), e.port, subnet.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,18 +128,18 @@ func TestRunIsPartial(t *testing.T) {
 func TestRunEnds(t *testing.T) {
 	onEmulator(t, "fat-tree:k=4", emu.Config{}, func(t *testing.T, e emulated) {
 		e.do(t, func(s *emu.Subnet) error { return s.SlowAgent(e.f.Adapters()[0], time.Hour, 1) })
-		if _, err := discover.Run(t.Context(), e.port, discover.Options{}); !errors.Is(err, umad.ErrTimeout) || !strings.Contains(err.Error(), "own node") {
+		if _, err := subnet.Sweep(t.Context(), e.port, subnet.Options{}); !errors.Is(err, umad.ErrTimeout) || !strings.Contains(err.Error(), "own node") {
 			t.Errorf("silent own node: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		if _, err := discover.Run(ctx, e.port, discover.Options{}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := subnet.Sweep(ctx, e.port, subnet.Options{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("after the context: %v", err)
 		}
 		if err := e.port.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := discover.Run(t.Context(), e.port, discover.Options{}); !errors.Is(err, net.ErrClosed) {
+		if _, err := subnet.Sweep(t.Context(), e.port, subnet.Options{}); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("closed port: %v", err)
 		}
 	})

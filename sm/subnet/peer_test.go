@@ -1,4 +1,4 @@
-package discover_test
+package subnet_test
 
 import (
 	"bytes"
@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"heddle/cli/discover"
 	"heddle/fabric"
 	"heddle/fabric/format"
 	"heddle/fabric/topology"
 	"heddle/internal/testenv"
+	"heddle/sm/subnet"
 	"heddle/umad"
 )
 
@@ -64,14 +64,14 @@ func write(t *testing.T, f *fabric.Fabric, formatName string) []byte {
 	return b.Bytes()
 }
 
-func run(t *testing.T, spec string) *discover.Result {
+func run(t *testing.T, spec string) *subnet.View {
 	t.Helper()
 	dev, err := umad.Open(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	port := umad.NewPort(dev)
-	r, err := discover.Run(t.Context(), port, discover.Options{})
+	r, err := subnet.Sweep(t.Context(), port, subnet.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,7 @@
-package discover
+package subnet
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"heddle/fabric"
 	"heddle/ib"
@@ -16,42 +14,24 @@ type question struct {
 	modifier uint32
 	path     []uint8
 	// node is whom it goes to; nil for the NodeInfo of whoever is there.
-	node *node
-	// from is the port that leads there, of a NodeInfo; none for the own node.
-	from fabric.End
-}
-
-// node is a node that was found.
-type node struct {
-	id     fabric.NodeID
-	guid   ib.GUID
-	kind   mad.NodeType
-	vendor uint32
-	ports  uint8
-	path   []uint8 // of the first way to it
-	own    bool    // it is where the walk began
-	asking int     // questions to it that are not answered
-	held   []question
+	node *Node
+	// from and port lead there, of a NodeInfo; nil for the own node.
+	from *Node
+	port uint8
 }
 
 // walk is a discovery that is under way.
 type walk struct {
-	todo   []question
-	next   int // of todo
-	nodes  map[ib.GUID]*node
-	peers  map[fabric.End]fabric.End
-	cables []fabric.End // one end of each
-	rates  map[fabric.End]ib.LinkRate
-	build  fabric.Builder
+	todo    []question
+	next    int // of todo
+	nodes   map[ib.GUID]*Node
+	ownPort uint8
+	faults  []fabric.Fault
 }
 
-var nowhere = fabric.End{Node: fabric.NoNode}
-
 func newWalk() *walk {
-	w := &walk{
-		nodes: map[ib.GUID]*node{}, peers: map[fabric.End]fabric.End{}, rates: map[fabric.End]ib.LinkRate{},
-	}
-	w.ask(question{attr: mad.AttrNodeInfo, from: nowhere})
+	w := &walk{nodes: map[ib.GUID]*Node{}}
+	w.ask(question{attr: mad.AttrNodeInfo})
 	return w
 }
 
@@ -106,37 +86,17 @@ func (w *walk) unanswered(q question, reason error) {
 	at := "path " + pathText(q.path)
 	switch {
 	case q.node != nil:
-		at = fmt.Sprintf("%s (%s)", w.build.Node(q.node.id).Label(), at)
-	case q.from.Node >= 0:
-		at = fmt.Sprintf("%s, behind %s port %d", at, w.build.Node(q.from.Node).Label(), q.from.Port)
+		at = q.node.at()
+	case q.from != nil:
+		at = fmt.Sprintf("%s, behind %s port %d", at, q.from.Label(), q.port)
 	}
 	what := q.attr.Name(mad.ClassDirected)
 	if q.attr == mad.AttrPortInfo {
 		what += fmt.Sprintf(" of port %d", q.modifier)
 	}
-	w.build.Report(fabric.Fault{
-		Kind: fabric.FaultUnreachable, Severity: fabric.Error, Text: fmt.Sprintf("%s: no %s: %v", at, what, reason),
-	})
+	w.report(fabric.FaultUnreachable, fabric.Error, "%s: no %s: %v", at, what, reason)
 }
 
-// pathText is a directed route as infiniband-diags write and take it.
-func pathText(path []uint8) string {
-	words := []string{"0"}
-	for _, port := range path {
-		words = append(words, strconv.Itoa(int(port)))
-	}
-	return strings.Join(words, ",")
-}
-
-// finish lays the cables and builds the fabric.
-func (w *walk) finish() (*fabric.Fabric, []fabric.Fault) {
-	for _, from := range w.cables {
-		to := w.peers[from]
-		rate, ok := w.rates[from]
-		if !ok {
-			rate = w.rates[to]
-		}
-		w.build.Cable(from, to, rate, fabric.Place{})
-	}
-	return w.build.Build()
+func (w *walk) report(kind fabric.FaultKind, severity fabric.Severity, format string, args ...any) {
+	w.faults = append(w.faults, fabric.Fault{Kind: kind, Severity: severity, Text: fmt.Sprintf(format, args...)})
 }

@@ -1,11 +1,10 @@
-package discover
+package subnet
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
-	"heddle/fabric"
 	"heddle/mad"
 	"heddle/umad"
 )
@@ -27,16 +26,6 @@ const (
 	defaultPerNode = 2
 )
 
-// Result is what was found.
-type Result struct {
-	Fabric *fabric.Fabric
-	// Faults are what did not answer (fabric.FaultUnreachable), and what is
-	// wrong with the fabric.
-	Faults []fabric.Fault
-	// Requests were asked, without those that were sent again.
-	Requests int
-}
-
 // answer is what came of a question.
 type answer struct {
 	q   question
@@ -54,10 +43,10 @@ type runner struct {
 	requests int
 }
 
-// Run discovers the subnet of a port. Nodes that do not answer are among the
-// faults of the result; the error is of the port, of the own node, or of the
+// Sweep discovers the subnet of a port. Nodes that do not answer are among the
+// faults of the view; the error is of the port, of the own node, or of the
 // context.
-func Run(ctx context.Context, port *umad.Port, o Options) (*Result, error) {
+func Sweep(ctx context.Context, port *umad.Port, o Options) (*View, error) {
 	if o.Window <= 0 {
 		o.Window = defaultWindow
 	}
@@ -68,8 +57,9 @@ func Run(ctx context.Context, port *umad.Port, o Options) (*Result, error) {
 	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
-	f, faults := r.finish()
-	return &Result{Fabric: f, Faults: faults, Requests: r.requests}, nil
+	v := r.view()
+	v.Requests = r.requests
+	return v, nil
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -128,7 +118,7 @@ func (r *runner) start(q question) error {
 		r.answers <- a // there is room for all that is outstanding
 	})
 	if err != nil {
-		return fmt.Errorf("discover: %w", err)
+		return fmt.Errorf("sweep: %w", err)
 	}
 	r.out++
 	r.requests++
@@ -149,7 +139,7 @@ func (r *runner) receive(a answer) error {
 		}
 	}
 	if a.err != nil && !errors.Is(a.err, umad.ErrTimeout) {
-		return fmt.Errorf("discover: %w", a.err)
+		return fmt.Errorf("sweep: %w", a.err)
 	}
 	known := len(r.nodes)
 	if a.err == nil {
@@ -157,8 +147,8 @@ func (r *runner) receive(a answer) error {
 	} else {
 		a.err = umad.ErrTimeout
 	}
-	if a.err != nil && a.q.attr == mad.AttrNodeInfo && a.q.from == nowhere {
-		return fmt.Errorf("discover: the own node: %w", a.err)
+	if a.err != nil && a.q.attr == mad.AttrNodeInfo && a.q.from == nil && a.q.node == nil {
+		return fmt.Errorf("sweep: the own node: %w", a.err)
 	}
 	if a.err != nil {
 		r.unanswered(a.q, a.err)

@@ -1,4 +1,4 @@
-package discover
+package subnet
 
 import (
 	"errors"
@@ -43,7 +43,8 @@ func (s *subnet) discover(t testing.TB) (*fabric.Fabric, []fabric.Fault) {
 			w.unanswered(q, err)
 		}
 	}
-	return w.finish()
+	v := w.view()
+	return v.Fabric, v.Faults
 }
 
 // follow goes along a path and returns the port that the last step comes in by.
@@ -340,7 +341,8 @@ func TestWalkConflict(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, faults := w.finish()
+	v := w.view()
+	got, faults := v.Fabric, v.Faults
 	if got.NumNodes() != 2 || count(faults, fabric.FaultPortConflict) != 1 {
 		t.Errorf("%d nodes, faults %v", got.NumNodes(), faults)
 	}
