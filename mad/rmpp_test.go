@@ -195,7 +195,7 @@ func TestRMPPBadLink(t *testing.T) {
 			jitter: time.Duration(rapid.IntRange(0, 5000).Draw(t, "jitter")) * time.Microsecond,
 		}
 		class := rapid.SampledFrom([]Class{ClassSA, ClassVendor2}).Draw(t, "class")
-		n := rapid.OneOf(rapid.IntRange(1, 1000), rapid.IntRange(1, 100_000)).Draw(t, "bytes")
+		n := rapid.OneOf(rapid.IntRange(1, 1000), rapid.IntRange(1, 1<<20)).Draw(t, "bytes")
 		window := rapid.SampledFrom([]int{0, 1, 2, 7, 64}).Draw(t, "window")
 		transfer(t, l, message(class, n), RMPPOptions{Window: window, Retries: 30, Idle: time.Minute, Total: time.Hour})
 	})

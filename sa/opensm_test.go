@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,8 +31,8 @@ Hca 1 "h3"
 [1]	"sw"[3]
 `
 
-// openSM is a client of OpenSM on ibsim.
-func openSM(t *testing.T) (*sa.Client, *umad.Port) {
+// startStar starts ibsim, and OpenSM at the first host.
+func startStar(t *testing.T) *testenv.IBSim {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "net")
 	if err := os.WriteFile(file, []byte(star), 0o644); err != nil {
@@ -39,7 +40,13 @@ func openSM(t *testing.T) (*sa.Client, *umad.Port) {
 	}
 	sim := testenv.StartIBSim(t, file)
 	testenv.StartOpenSM(t, sim.Name, "h1").WaitSubnetUp(t)
-	device, err := umad.Open("ibsim:" + sim.Name + "/h2")
+	return sim
+}
+
+// openPort is a port at a node of ibsim.
+func openPort(t *testing.T, sim *testenv.IBSim, node string) (*umad.Port, umad.Device, umad.Info) {
+	t.Helper()
+	device, err := umad.Open("ibsim:" + sim.Name + "/" + node)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,22 +56,38 @@ func openSM(t *testing.T) (*sa.Client, *umad.Port) {
 			t.Error(err)
 		}
 	})
-	return sa.New(port, sa.Options{}), port
-}
-
-// TestOpenSM asks a subnet administration that is not ours.
-func TestOpenSM(t *testing.T) {
-	client, port := openSM(t)
 	info, err := port.Info()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return port, device, info
+}
+
+// TestOpenSM asks a subnet administration that is not ours.
+func TestOpenSM(t *testing.T) {
+	port, _, info := openPort(t, startStar(t), "h2")
+	client := sa.New(port, sa.Options{})
 	t.Run("Get", func(t *testing.T) { testOpenSMGet(t, client, info) })
 	t.Run("Query", func(t *testing.T) { testOpenSMQuery(t, client) })
 	t.Run("Join", func(t *testing.T) { testOpenSMJoin(t, client, info) })
 	t.Run("JoinAll", func(t *testing.T) { testOpenSMJoinAll(t, client, info) })
 	t.Run("Subscribe", func(t *testing.T) { testOpenSMSubscribe(t, client) })
 	t.Run("Services", func(t *testing.T) { testOpenSMServices(t, client) })
+}
+
+// TestTableThroughIBSim has two clients of ibsim run RMPP between them.
+func TestTableThroughIBSim(t *testing.T) {
+	sim := startStar(t)
+	near, _, _ := openPort(t, sim, "h2")
+	server, device, info := openPort(t, sim, "h3")
+	want := nodes(2000)
+	reply := answer{records: attributes(want)}
+	serve(t, server, device, func(*umad.Message) answer { return reply })
+	client := sa.New(near, sa.Options{Address: &umad.Address{LID: info.LID, QPN: info.QPN, QKey: ib.GSIQKey}})
+	got, err := sa.Query(t.Context(), client, mad.NodeRecord{}, 0)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%d records, want %d, error %v", len(got), len(want), err)
+	}
 }
 
 func testOpenSMGet(t *testing.T, c *sa.Client, info umad.Info) {
