@@ -2,6 +2,7 @@ package sa
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"heddle/mad"
@@ -107,6 +108,9 @@ func (c *Client) memberAll(ctx context.Context, method mad.Method, all []mad.MCM
 		select {
 		case r := <-b.results:
 			b.waiting--
+			if errors.Is(r.err, umad.ErrTimeout) {
+				c.lost()
+			}
 			if !r.busy {
 				wait.next = 0
 				done(r.i, r.r, r.err)

@@ -11,4 +11,14 @@
 //	port := umad.NewPort(dev)
 //	defer port.Close()
 //	answer, err := port.Call(ctx, &umad.Message{Address: umad.ToLID(3), Data: request[:]}, umad.CallOptions{})
+//
+// Call waits; Start is for who has thousands of requests outstanding. An agent
+// takes requests with Handle and answers them with Message.Reply and Send:
+//
+//	agent := umad.Agent{Class: mad.ClassPerf, Version: 1, Methods: []mad.Method{mad.MethodGet}}
+//	err := port.Handle(agent, func(m *umad.Message) { ... })
+//
+// Management datagrams are not reliable, so that a request may be handled twice
+// and an answer may come too late to be taken for one. A port's Stats count
+// what it ignored: the first thing to look at where something does not come.
 package umad

@@ -142,3 +142,29 @@ func TestStatusError(t *testing.T) {
 		}
 	}
 }
+
+// TestVendors are two handlers of one class, of two vendors.
+func TestVendors(t *testing.T) {
+	inBubble(t, umadtest.Options{}, func(t *testing.T, p ports) {
+		methods := map[uint32]mad.Method{0x1405: mad.MethodGet, 0x2c9: mad.MethodSet} // the double knows no OUI
+		for oui, method := range methods {
+			a := umad.Agent{Class: 0x32, Version: 1, OUI: oui, RMPP: true, Methods: []mad.Method{method}}
+			err := p.server.Handle(a, func(m *umad.Message) {
+				_ = m.Reply(mad.StatusOK)
+				m.Data[64] = byte(oui)
+				_ = p.server.Send(m)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for oui, method := range methods {
+			req := request(func(h *mad.Header) { h.Class, h.Method = 0x32, method })
+			req.Data[37], req.Data[38], req.Data[39] = byte(oui>>16), byte(oui>>8), byte(oui)
+			m, err := p.client.Call(t.Context(), req, umad.CallOptions{})
+			if err != nil || m.Datagram().Status() != mad.StatusOK || m.Data[64] != byte(oui) {
+				t.Errorf("OUI %#x: %v, %v", oui, m, err)
+			}
+		}
+	})
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/ib"
 	"heddle/mad"
 	"heddle/umad"
 	"heddle/umad/umadtest"
@@ -448,5 +449,51 @@ func TestWindow(t *testing.T) {
 				t.Errorf("%d answered, %d timed out, stats %+v", answered, timedOut, stats)
 			}
 		})
+	}
+}
+
+// TestGlobalRoute keeps the route that Start was given for its resends.
+func TestGlobalRoute(t *testing.T) {
+	var routes []umad.GRH
+	o := umadtest.Options{Drop: func(_ *umadtest.Device, m *umad.Message) bool {
+		if m.Datagram().IsResponse() {
+			return false
+		}
+		routes = append(routes, *m.GRH)
+		return len(routes) < 3
+	}}
+	inBubble(t, o, func(t *testing.T, p ports) {
+		route := umad.GRH{GID: ib.MustParseGID("fe80::1"), HopLimit: 5}
+		want := route
+		req := request()
+		req.GRH = &route
+		var answer *umad.Message
+		err := p.client.Start(req, umad.CallOptions{}, func(m *umad.Message, err error) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			answer = m.Clone()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		route.HopLimit = 9
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff([]umad.GRH{want, want, want}, routes); diff != "" {
+			t.Errorf("routes of the tries (-want +got):\n%s", diff)
+		}
+		if answer == nil || answer.GRH == nil || answer.String() != "fe80::1" {
+			t.Errorf("answer %v", answer)
+		}
+	})
+}
+
+func TestAddressString(t *testing.T) {
+	for want, a := range map[string]umad.Address{"LID 7": umad.ToLID(7), "LID 8": umad.ToSMA(8), "directed route": umad.ByRoute()} {
+		if got := a.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -11,6 +11,16 @@ import (
 	"heddle/umad"
 )
 
+// conn is the Conn of a device and the other end of its link.
+func (d *Device) conn() Conn {
+	return Conn{
+		Device: d, Peer: d.peer,
+		ToPeer: umad.ToLID(d.peer.info.LID), ToDevice: umad.ToLID(d.info.LID),
+		Agent: umad.Agent{Class: mad.ClassPerf, Version: 1, Methods: []mad.Method{mad.MethodGet}},
+		Other: umad.Agent{Class: mad.ClassCC, Version: 1, Methods: []mad.Method{mad.MethodGet}},
+	}
+}
+
 func TestRun(t *testing.T) {
 	for _, o := range []Options{{}, {Delay: time.Millisecond}, {Features: umad.Features{Timers: true}}} {
 		Run(t, func(*testing.T) Conn {

@@ -24,16 +24,6 @@ type Conn struct {
 	Agent, Other umad.Agent
 }
 
-// conn is the Conn of a device and the other end of its link.
-func (d *Device) conn() Conn {
-	return Conn{
-		Device: d, Peer: d.peer,
-		ToPeer: umad.ToLID(d.peer.info.LID), ToDevice: umad.ToLID(d.info.LID),
-		Agent: umad.Agent{Class: mad.ClassPerf, Version: 1, Methods: []mad.Method{mad.MethodGet}},
-		Other: umad.Agent{Class: mad.ClassCC, Version: 1, Methods: []mad.Method{mad.MethodGet}},
-	}
-}
-
 // patience is how long a test waits for what has to come.
 const patience = 10 * time.Second
 
