@@ -29,7 +29,7 @@ type answer struct {
 type script func(m *umad.Message) answer
 
 // serve answers by the script.
-func serve(t *testing.T, port *umad.Port, device umad.Device, s script) {
+func serve(t testing.TB, port *umad.Port, device umad.Device, s script) {
 	t.Helper()
 	a := umad.Agent{Class: mad.ClassSA, Version: 2, RMPP: true, Methods: []mad.Method{
 		mad.MethodGet, mad.MethodSet, mad.MethodDelete, mad.MethodGetTable, mad.MethodGetMulti,
@@ -354,4 +354,21 @@ func TestAddress(t *testing.T) {
 		}
 	}
 	runWith(t, umadtest.Options{}, sa.Options{Address: &to}, func(*umad.Message) answer { return answer{} }, run)
+}
+
+// BenchmarkTable asks for a table of 10,000 records over a good link.
+func BenchmarkTable(b *testing.B) {
+	near, far := umadtest.Pair(umadtest.Options{})
+	port, server := umad.NewPort(near), umad.NewPort(far)
+	b.Cleanup(func() { _, _ = port.Close(), server.Close() })
+	want := nodes(10_000)
+	reply := answer{records: attributes(want)}
+	serve(b, server, far, func(*umad.Message) answer { return reply })
+	client := sa.New(port, sa.Options{})
+	b.SetBytes(int64(len(want) * 8 * int(mad.RecordOffset(want[0]))))
+	for b.Loop() {
+		if got, err := sa.Query(b.Context(), client, mad.NodeRecord{}, 0); err != nil || len(got) != len(want) {
+			b.Fatalf("%d records, error %v", len(got), err)
+		}
+	}
 }
