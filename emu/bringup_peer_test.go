@@ -94,14 +94,25 @@ func oddities() *fabric.Fabric {
 // checkFound holds what ibnetdiscover finds against what was loaded.
 func (s *served) checkFound(t *testing.T) {
 	t.Helper()
-	out := s.diag(t, "ibnetdiscover")
-	found, faults, err := format.Read(strings.NewReader(out), "ibnetdiscover", "")
+	if diff := s.differs(t, s.fabric); diff != "" {
+		t.Errorf("-loaded +found:\n%s", diff)
+	}
+}
+
+// differs tells how what ibnetdiscover finds is not the fabric.
+func (s *served) differs(t *testing.T, f *fabric.Fabric) string {
+	t.Helper()
+	return gocmp.Diff(described(t, f, s), described(t, s.found(t), nil))
+}
+
+// found is the fabric that ibnetdiscover finds.
+func (s *served) found(t *testing.T) *fabric.Fabric {
+	t.Helper()
+	f, faults, err := format.Read(strings.NewReader(s.diag(t, "ibnetdiscover")), "ibnetdiscover", "")
 	if err != nil || len(faults) > 0 {
 		t.Fatal(err, faults)
 	}
-	if diff := gocmp.Diff(described(t, s.fabric, s), described(t, found, nil)); diff != "" {
-		t.Errorf("-loaded +found:\n%s", diff)
-	}
+	return f
 }
 
 // described is what is known of a fabric, a line for each node and each end of
@@ -113,6 +124,9 @@ func described(t *testing.T, f *fabric.Fabric, s *served) map[string]string {
 	for i := range f.NumNodes() {
 		id := fabric.NodeID(i)
 		n := f.Node(id)
+		if !f.NodeUp(id) {
+			continue
+		}
 		system := cmp.Or(n.SystemGUID, n.GUID)
 		line := fmt.Sprintf("%v %q, %d ports, system %v", n.Kind, n.Name, n.NumPorts, system)
 		if n.Kind == fabric.Switch {

@@ -22,6 +22,7 @@ type openTrap struct {
 	trapKey
 	notice mad.Notice
 	tid    uint64
+	again  bool // it happened again since it was sent
 }
 
 // trap lets a port tell its subnet manager of an event, and tell it again
@@ -33,7 +34,7 @@ func (s *Subnet) trap(at fabric.End, n mad.Notice) {
 	}
 	key := trapKey{at, n.Trap}
 	if t := s.traps.open[key]; t != nil {
-		t.notice = n // the repeat tells the latest
+		t.notice, t.again = n, true // the repeat tells the latest
 		return
 	}
 	if s.traps.open == nil {
@@ -65,6 +66,10 @@ func (t *openTrap) fire(s *Subnet) {
 		delete(s.traps.open, t.trapKey)
 		return
 	}
+	if t.again {
+		s.traps.tid++
+		t.tid, t.again = s.traps.tid, false
+	}
 	s.after(s.portOf(t.at).info.SubnetTimeOut.Duration(), t)
 	s.sendTrap(t)
 }
@@ -88,14 +93,14 @@ func (s *Subnet) sendTrap(t *openTrap) {
 	s.run(p)
 }
 
-// repress ends a trap.
+// repress ends a trap, unless what it tells of happened again since.
 func (s *Subnet) repress(p *Packet) {
 	at, x := s.keyPort(p.at)
 	if x.info.MKey != 0 && p.MAD.MKey() != x.info.MKey {
 		return
 	}
 	for key, t := range s.traps.open {
-		if key.at == at && t.tid == p.MAD.TID() {
+		if key.at == at && t.tid == p.MAD.TID() && !t.again {
 			delete(s.traps.open, key)
 		}
 	}

@@ -69,6 +69,26 @@ func TestTrapIsRepeatedUntilRepressed(t *testing.T) {
 	}
 }
 
+// TestTrapOfTwoEvents: a TrapRepress that crosses with a second event does not
+// end that one's trap.
+func TestTrapOfTwoEvents(t *testing.T) {
+	p := manager(t, line(t, 3), 3)
+	link := linkOf(t, p.subnet.Fabric(), "H2", 1)
+	p.subnet.CutLink(link)
+	if got := p.wait(0); len(got) != 1 {
+		t.Fatalf("%d traps, want 1", len(got))
+	}
+	p.subnet.RestoreLink(link)
+	p.repress()
+	if got := p.wait(trapInterval); len(got) != 1 {
+		t.Fatalf("%d traps of the second event, want 1", len(got))
+	}
+	p.repress()
+	if again := p.wait(3 * trapInterval); len(again) != 0 {
+		t.Errorf("%d traps after TrapRepress", len(again))
+	}
+}
+
 // linkOf is the link in a port of a node.
 func linkOf(t *testing.T, f *fabric.Fabric, node string, port uint16) fabric.LinkID {
 	t.Helper()
