@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -98,7 +97,7 @@ func (a *app) benchRouting(f benchFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	r := benchRun{app: a, flags: f, bar: a.progress()}
+	r := benchRun{benchReport: a.benchReport(f.json, f.markdown), flags: f}
 	r.bench.Watch = r.watch
 	if f.peak {
 		r.bench.Peak = peakOf
@@ -121,19 +120,10 @@ func (a *app) benchRouting(f benchFlags) error {
 
 // benchRun is one call of heddle bench routing.
 type benchRun struct {
-	*app
+	benchReport
 	flags  benchFlags
 	bench  bench.Bench
-	bar    *progress
-	grids  []bench.Grid
 	faulty []compare.Row
-}
-
-// watch shows on a terminal what runs.
-func (r *benchRun) watch(what string) {
-	r.bar.end()
-	r.bar.start(what, -1)
-	r.bar.step(1)
 }
 
 func (r *benchRun) table() error {
@@ -193,41 +183,15 @@ func (r *benchRun) reroute() error {
 	return err
 }
 
-// line writes a value, where JSON is wanted.
-func (r *benchRun) line(v any) error {
-	if !r.flags.json {
-		return nil
-	}
-	return writeJSON(r.out, v)
-}
-
 // finish writes the tables.
 func (r *benchRun) finish() error {
-	if r.flags.markdown != "" {
-		if err := writeFile(r.flags.markdown, r.each(bench.Grid.Markdown)); err != nil {
-			return err
-		}
-	}
-	if !r.flags.json {
-		if err := buffered(r.out, r.each(bench.Grid.Text)); err != nil {
-			return err
-		}
+	if err := r.write(); err != nil {
+		return err
 	}
 	if len(r.faulty) > 0 {
 		return verdict(r.faulty)
 	}
 	return nil
-}
-
-func (r *benchRun) each(write func(bench.Grid, io.Writer) error) func(io.Writer) error {
-	return func(w io.Writer) error {
-		for _, g := range r.grids {
-			if err := write(g, w); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 }
 
 // peakOf runs heddle itself for one run and reads its peak memory.

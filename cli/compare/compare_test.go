@@ -154,11 +154,11 @@ func TestHighWater(t *testing.T) {
 		if err := os.WriteFile(path, []byte(test.text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := highWater(path); (err == nil) != test.ok || test.ok && got != test.want {
-			t.Errorf("highWater of %q = %d, %v", test.text, got, err)
+		if got, err := HighWater(path); (err == nil) != test.ok || test.ok && got != test.want {
+			t.Errorf("HighWater of %q = %d, %v", test.text, got, err)
 		}
 	}
-	if _, err := highWater(path + ".no"); err == nil {
+	if _, err := HighWater(path + ".no"); err == nil {
 		t.Error("no error without a file")
 	}
 }

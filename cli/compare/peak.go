@@ -10,7 +10,7 @@ import (
 
 // peakBytes is the most memory that the process has had.
 func peakBytes() int64 {
-	if kib, err := highWater("/proc/self/status"); err == nil {
+	if kib, err := HighWater("/proc/self/status"); err == nil {
 		return kib * 1024
 	}
 	var m runtime.MemStats
@@ -18,8 +18,8 @@ func peakBytes() int64 {
 	return int64(m.Sys)
 }
 
-// highWater reads VmHWM, in KiB, from a process' status file of Linux.
-func highWater(path string) (kib int64, err error) {
+// HighWater reads VmHWM, in KiB, from a process' status file of Linux.
+func HighWater(path string) (kib int64, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return 0, err
