@@ -101,11 +101,17 @@ func consoleHelp(_ *Subnet, args []string) (string, error) {
 	if len(args) > 0 {
 		return "", errUsage
 	}
+	return ConsoleHelp(), nil
+}
+
+// ConsoleHelp is what the console answers to help: its commands, one a line,
+// and how things are named.
+func ConsoleHelp() string {
 	return table(func(w *tabwriter.Writer) {
 		for _, c := range commands() {
 			fmt.Fprintf(w, "%s\t%s\n", c.usage(), c.help)
 		}
-	}) + namesHelp, nil
+	}) + namesHelp
 }
 
 // table aligns columns that tabs separate.

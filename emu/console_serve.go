@@ -172,7 +172,7 @@ func quoteWords(words []string) (string, error) {
 		if strings.ContainsAny(word, "\r\n") {
 			return "", fmt.Errorf("%q holds the end of a line", word)
 		}
-		quoted = append(quoted, quoteWord(word))
+		quoted = append(quoted, QuoteWord(word))
 	}
 	line := strings.Join(quoted, " ")
 	if len(line) >= consoleLine {

@@ -73,8 +73,9 @@ func cutEscaped(b *strings.Builder, line string) (rest string, err error) {
 	return line[1:], nil
 }
 
-// quoteWord is a word as splitWords and shells read it.
-func quoteWord(word string) string {
+// QuoteWord is a word as the console and shells read it: in quotes where it has
+// to be.
+func QuoteWord(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+./:,=@%", r)
 	}

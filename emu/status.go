@@ -148,7 +148,7 @@ func (s *Subnet) nodeFaults(id fabric.NodeID) (list []string) {
 }
 
 // nodeName is a node's ID, as the console reads it.
-func (s *Subnet) nodeName(id fabric.NodeID) string { return quoteWord(s.fabric.Node(id).ID) }
+func (s *Subnet) nodeName(id fabric.NodeID) string { return QuoteWord(s.fabric.Node(id).ID) }
 
 // endName is a port, as the console reads it.
 func (s *Subnet) endName(e fabric.End) string {
