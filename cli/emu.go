@@ -32,6 +32,9 @@ func (a *app) emuCommand() *cobra.Command {
 			"commands it meanwhile.\n\n" + fabricHelp,
 		Args: argument("FABRIC"),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if f.serve.Timeout <= 0 || f.serve.Retries < 0 {
+				return usagef("--timeout %v --retries %d: want a time above 0, and no negative number", f.serve.Timeout, f.serve.Retries)
+			}
 			s, err := a.open(args[0], f.input)
 			if err != nil {
 				return err
@@ -63,7 +66,7 @@ func (f *emuFlags) subnet(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.cfg.MLIDs, "mlids", ib.NumMLIDs, "MLIDs that a switch can forward, where the fabric does not say; 0 is no multicast")
 	flags.IntVar(&f.cfg.LIDs, "lids", ib.NumUnicastLIDs+1, "LIDs that a switch can forward, from 0 on")
-	flags.TextVar(&f.cfg.MTU, "mtu", ib.MTU4096, "largest MTU of all ports")
+	flags.TextVar(&f.cfg.MTU, "mtu", ib.MTU4096, "largest `MTU` of all ports")
 	flags.IntVar(&f.cfg.VLs, "vls", 8, "data VLs of all ports: 1, 2, 4, 8 or 15")
 	flags.IntVar(&f.cfg.PKeys, "pkeys", 32, "length of P_Key tables")
 	flags.IntVar(&f.cfg.SwitchPKeys, "switch-pkeys", 32, "that of switches' external ports; 0 is no enforcement of partitions")

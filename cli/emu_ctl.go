@@ -25,8 +25,11 @@ func (a *app) ctlCommand() *cobra.Command {
 		Long: "Command a running heddle emu: cut links, kill nodes, lose datagrams, ask how it is.\n\n" + emu.ConsoleHelp(),
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case len(args) == 0:
 				return usagef("%s: a COMMAND is needed; see %[1]s --help", cmd.CommandPath())
+			case name != "" && socket != "":
+				return usagef("--name and --socket cannot both be given")
 			}
 			return a.ctl(cmp.Or(socket, ctlPath(emuName(name))), wait, args)
 		},
@@ -35,7 +38,6 @@ func (a *app) ctlCommand() *cobra.Command {
 	cmd.Flags().StringVar(&name, "name", "", nameUsage)
 	cmd.Flags().StringVar(&socket, "socket", "", "`PATH` of its control socket, instead of one that is made of the name")
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait so long for an emulator that is starting")
-	cmd.MarkFlagsMutuallyExclusive("name", "socket")
 	return cmd
 }
 
@@ -82,8 +84,7 @@ func dialCtl(path string, wait time.Duration) (net.Conn, error) {
 
 // reason is what an error of net says without the address.
 func reason(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Err
 	}
 	return err

@@ -8,13 +8,13 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
 
 	"heddle/cli/text"
 	"heddle/emu"
+	"heddle/internal/peer"
 )
 
 // emulator is a subnet and what serves it.
@@ -96,7 +96,7 @@ func (e *emulator) add(server io.Closer, err error) error {
 // taken says what the error of an address means that somebody has.
 func taken(err error, what string) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", what, reason(err))
 	}
 	return err
 }
@@ -129,13 +129,11 @@ func attachWith(f emuFlags) string {
 
 // preloadLibrary is where ibsim's preload library lies, or only its name.
 func preloadLibrary() string {
-	const name = "libumad2sim.so"
-	for _, dir := range []string{"/usr/lib/*", "/usr/lib*", "/usr/local/lib*"} {
-		if found, err := filepath.Glob(filepath.Join(dir, "umad2sim", name)); err == nil && len(found) > 0 {
-			return found[0]
-		}
+	path, err := peer.FindPreload()
+	if err != nil {
+		return "libumad2sim.so"
 	}
-	return name
+	return path
 }
 
 func statsLine(n emu.Stats) string {

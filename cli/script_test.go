@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"fmt"
 	"image/png"
 	"io"
 	"os"
@@ -48,6 +49,7 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("FABRICS", shared)
+			simName(env)
 			env.Setenv("CHECK_MFT", check)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // a second for each command under -race
 			return nil
@@ -62,6 +64,13 @@ func TestScripts(t *testing.T) {
 			return false, errors.New("unknown condition")
 		},
 	})
+}
+
+// simName makes SIM a name of sockets that no other script uses. Those that are
+// files lie where the script runs, as a path of one must not be long.
+func simName(env *testscript.Env) {
+	env.Setenv("SIM", fmt.Sprintf("heddle-%d-%s", os.Getpid(), filepath.Base(env.WorkDir)))
+	env.Setenv("XDG_RUNTIME_DIR", ".")
 }
 
 func status(ts *testscript.TestScript, neg bool, args []string) {

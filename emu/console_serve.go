@@ -158,8 +158,7 @@ func AskConsole(conn io.ReadWriter, words ...string) (answer string, err error) 
 		return "", fmt.Errorf("console: %w", err)
 	}
 	answer, err = readReply(bufio.NewReader(conn))
-	var refused ConsoleError
-	if err != nil && !errors.As(err, &refused) {
+	if _, refused := errors.AsType[ConsoleError](err); err != nil && !refused {
 		return "", fmt.Errorf("console: %w", err)
 	}
 	return answer, err

@@ -49,9 +49,9 @@ func Find(program string) (string, error) {
 	return "", &MissingError{Name: program, Package: packages[program], Places: dirs}
 }
 
-// findPreload returns the path of the library that turns a program's use of
+// FindPreload returns the path of the library that turns a program's use of
 // umad devices into use of ibsim.
-func findPreload() (string, error) {
+func FindPreload() (string, error) {
 	patterns := []string{"/usr/lib/*/umad2sim/libumad2sim.so", "/usr/lib*/umad2sim/libumad2sim.so"}
 	for _, pattern := range patterns {
 		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {

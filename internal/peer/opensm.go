@@ -15,7 +15,7 @@ func onSim(program string, args []string, dir, socketName, node string) (*exec.C
 	if err != nil {
 		return nil, err
 	}
-	library, err := findPreload()
+	library, err := FindPreload()
 	if err != nil {
 		return nil, err
 	}

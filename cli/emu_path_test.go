@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestCtlPath(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	for _, test := range []struct{ runtime, name, want string }{
+		{"/run/user/7", "sim", "/run/user/7/heddle-emu-%d-sim.ctl"},
+		{"", "sim", filepath.Join(dir, "heddle-emu-%d-sim.ctl")},
+		{"/run", "../a b", "/run/heddle-emu-%d-..%%2Fa%%20b.ctl"},
+	} {
+		t.Setenv("XDG_RUNTIME_DIR", test.runtime)
+		if got, want := ctlPath(test.name), fmt.Sprintf(test.want, os.Getuid()); got != want {
+			t.Errorf("%q in %q: %s, want %s", test.name, test.runtime, got, want)
+		}
+	}
+}
+
+func TestCtlPathIsBounded(t *testing.T) {
+	if _, err := listenCtl(filepath.Join(t.TempDir(), string(make([]byte, longestCtl)))); err == nil {
+		t.Error("a path that no system takes")
+	}
+}
+
+func TestCtlSocketIsTheUsersOwn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	listener, err := listenCtl("ctl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	info, err := os.Stat("ctl")
+	if err != nil || info.Mode() != os.ModeSocket|0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
