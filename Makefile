@@ -50,8 +50,9 @@ lint: ## formatting, linters, outdated idioms
 	$(TOOL) golangci-lint run
 	$(GO) fix -diff ./...
 
-bench: build ## the table of docs/benchmarks: routing engines against each other
+bench: build peers ## the tables of docs/benchmarks: routing engines, the emulated subnet against ibsim
 	bin/heddle bench routing
+	bin/heddle bench emu --peer ibsim
 
 soak: ## fuzz each target for SOAK (10m)
 	scripts/fuzz $(SOAK)

@@ -41,7 +41,7 @@ type stage struct {
 }
 
 // stage makes the fabric and its net file; the programs are those that take
-// part. Close removes the files.
+// part. The stage's close removes the files.
 func (e *Emu) stage(ctx context.Context, spec string, programs ...string) (*stage, error) {
 	e.watch("%s", spec)
 	s := &stage{Emu: e, spec: spec, servers: e.servers()}

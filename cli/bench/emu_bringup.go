@@ -70,9 +70,10 @@ func (e *Emu) bringUps(ctx context.Context, spec string, runs int, discover bool
 	return figures(s, "bring-up by OpenSM", results, metrics), nil
 }
 
-// patience is how long a program may take for anything.
+// patience is how long one bring-up may take, and all that comes with it.
 const patience = 20 * time.Minute
 
+// bringUp starts a server and lets OpenSM bring its subnet up.
 func (s *stage) bringUp(ctx context.Context, v server, discover bool) (b bringUp, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -85,31 +86,39 @@ func (s *stage) bringUp(ctx context.Context, v server, discover bool) (b bringUp
 	if err != nil {
 		return b, err
 	}
-	dir, err := os.MkdirTemp(r.dir, "opensm")
-	if err != nil {
-		return b, err
-	}
-	start := time.Now()
-	sm, err := peer.StartOpenSM(dir, r.socketName, s.adapter(0), "sweep_interval 0")
+	sm, err := s.sweep(ctx, r, &b)
 	if err != nil {
 		return b, err
 	}
 	defer sm.Stop()
-	if err := sm.WaitSubnetUp(ctx); err != nil {
-		return b, err
-	}
-	b.time = time.Since(start)
-	if b.smps, err = s.smpsSent(ctx, r); err != nil {
-		return b, err
-	}
 	if b.server, err = usageOf(r.PID()); err != nil {
 		return b, err
 	}
 	b.server.cpu -= before.cpu
-	if discover {
-		b.found, err = s.discover(ctx, r)
+	if b.smps, err = s.smpsSent(ctx, r); err != nil || !discover {
+		return b, err
 	}
+	b.found, err = s.discover(ctx, r)
 	return b, err
+}
+
+// sweep starts OpenSM and times it until the subnet is up.
+func (s *stage) sweep(ctx context.Context, r *running, b *bringUp) (*peer.OpenSM, error) {
+	dir, err := os.MkdirTemp(r.dir, "opensm")
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	sm, err := peer.StartOpenSM(dir, r.socketName, s.adapter(0), "sweep_interval 0")
+	if err != nil {
+		return nil, err
+	}
+	if err := sm.WaitSubnetUp(ctx); err != nil {
+		sm.Stop()
+		return nil, err
+	}
+	b.time = time.Since(start)
+	return sm, nil
 }
 
 // smpsSent asks OpenSM, from another node, for its count of what it did: the
