@@ -29,7 +29,7 @@ func (s *Subnet) node(name string) (fabric.NodeID, error) {
 	}
 	var names []string
 	for _, id := range ids[:min(len(ids), 8)] {
-		names = append(names, s.nodeName(id))
+		names = append(names, QuoteWord(s.fabric.Node(id).ID))
 	}
 	return 0, fmt.Errorf("%d nodes are called %q: name one by its ID, such as %s", len(ids), name, strings.Join(names, ", "))
 }

@@ -87,7 +87,7 @@ func TestConsoleServer(t *testing.T) {
 		wait.Go(func() {
 			for n := range 20 {
 				answer, err := AskConsole(conn, "node", "spine one")
-				if err != nil || !strings.HasPrefix(answer, "S-1: ") {
+				if err != nil || !strings.HasPrefix(answer, "'spine one': ") {
 					t.Errorf("%q, %v", answer, err)
 				}
 				answer, err = AskConsole(conn, "link", fmt.Sprintf("node %d", n))
@@ -106,7 +106,7 @@ func TestConsoleServer(t *testing.T) {
 func TestConsoleWire(t *testing.T) {
 	listener, dial := listenUnix(t)
 	serveConsole(t, listener)
-	const cut = " 'host[1]'[1] S-2[4]: down; cut\nok\n"
+	const cut = " third[1] S-2[4]: down; cut\nok\n"
 	for _, test := range []struct{ name, send, want string }{
 		{"nothing", "", ""},
 		{"empty lines", "\n\r\n", "ok\nok\n"},

@@ -118,7 +118,7 @@ func consoleLink(s *Subnet, args []string) (string, error) {
 // nodeLine tells of a node in a line.
 func (s *Subnet) nodeLine(id fabric.NodeID) string {
 	n := s.fabric.Node(id)
-	parts := []string{fmt.Sprintf("%s: %q, %v of %s, GUID %v", s.nodeName(id), n.Name, n.Kind, count(int(n.NumPorts), "port"), n.GUID)}
+	parts := []string{fmt.Sprintf("%s: %v of %s, ID %s, GUID %v", s.nodeName(id), n.Kind, count(int(n.NumPorts), "port"), QuoteWord(n.ID), n.GUID)}
 	return strings.Join(append(parts, s.nodeFaults(id)...), "; ") + "\n"
 }
 
@@ -153,8 +153,7 @@ func (s *Subnet) portTable(ends []fabric.End) string {
 				lid, smLID = lidText(x.info.LID), lidText(x.info.MasterSMLID)
 			}
 			if x.link != fabric.NoLink {
-				other := s.fabric.Link(x.link).Other(e)
-				far = fmt.Sprintf("%s %q", s.endName(other), s.fabric.Node(other.Node).Name)
+				far = s.endName(s.fabric.Link(x.link).Other(e))
 			}
 			fmt.Fprintf(w, "%s\t%v\t%v\t%s\t%s\t%s\n", s.endName(e), x.info.PortState, x.info.PortPhysicalState, lid, smLID, far)
 		}

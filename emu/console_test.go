@@ -244,3 +244,23 @@ func FuzzConsole(f *testing.F) {
 		s.Status()
 	})
 }
+
+func TestNamesThatAreToldAreRead(t *testing.T) {
+	s := consoleSubnet(t)
+	for id := range s.nodes {
+		for p := range s.nodes[id].ports {
+			e := fabric.End{Node: fabric.NodeID(id), Port: uint16(p)}
+			if p == 0 || s.portOf(e).link == fabric.NoLink {
+				continue
+			}
+			words, err := splitWords(s.endName(e))
+			if err != nil || len(words) != 1 {
+				t.Fatalf("%s is %q, %v", s.endName(e), words, err)
+			}
+			got, rest, err := s.place(words)
+			if err != nil || len(rest) > 0 || got.node != e.Node || !slices.Equal(got.ports, []uint16{e.Port}) {
+				t.Errorf("%s of %v is read as %v, %q, %v", s.endName(e), e, got, rest, err)
+			}
+		}
+	}
+}

@@ -2,7 +2,10 @@ package emu
 
 import (
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"heddle/fabric"
 	"heddle/ib"
@@ -147,8 +150,17 @@ func (s *Subnet) nodeFaults(id fabric.NodeID) (list []string) {
 	return list
 }
 
-// nodeName is a node's ID, as the console reads it.
-func (s *Subnet) nodeName(id fabric.NodeID) string { return QuoteWord(s.fabric.Node(id).ID) }
+// nodeName is a node as people call it and the console reads it: by its
+// description, or by its ID where that cannot be told or is another's too.
+func (s *Subnet) nodeName(id fabric.NodeID) string {
+	n := s.fabric.Node(id)
+	_, isID := s.fabric.ByID(n.Name)
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
+	if n.Name == "" || isID || len(s.fabric.ByName(n.Name)) > 1 || strings.ContainsFunc(n.Name, hidden) {
+		return QuoteWord(n.ID)
+	}
+	return QuoteWord(n.Name)
+}
 
 // endName is a port, as the console reads it.
 func (s *Subnet) endName(e fabric.End) string {
