@@ -108,8 +108,8 @@ func expectsAnswer(m mad.Method) bool {
 
 // receive gives a packet to the client.
 func (x *session) receive(p *Packet) {
-	if p.MAD.IsResponse() {
-		x.answered(p.MAD.TID())
+	if p.MAD.IsResponse() && !x.answered(p.MAD.TID()) && x.client.opts.Implicit {
+		return
 	}
 	x.deliver(p, 0)
 }

@@ -31,12 +31,16 @@ func (x *session) ask(s *Subnet, p *Packet) {
 	s.after(x.server.cfg.Timeout, w)
 }
 
-// answered ends the wait for a transaction.
-func (x *session) answered(tid uint64) {
+// answered ends the wait for a transaction. false means that nobody waits for
+// it, as for the second answer to a request that was sent again.
+func (x *session) answered(tid uint64) bool {
 	if x.sending == tid {
 		x.sending = 0
+		return true
 	}
+	_, waits := x.waiting[tid]
 	delete(x.waiting, tid)
+	return waits
 }
 
 // fire is the end of one wait.
