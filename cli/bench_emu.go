@@ -92,6 +92,9 @@ func (a *app) benchEmu(ctx context.Context, f emuBenchFlags) error {
 		}
 		figures, err := part.run(ctx, cmp.Or(f.fabric, part.fabric))
 		r.bar.end()
+		if cause := context.Cause(ctx); cause != nil {
+			return cause // what failed does not matter
+		}
 		if err != nil {
 			return err
 		}
