@@ -12,21 +12,21 @@ import (
 
 // raw is a client of a server that keeps to nothing.
 type raw struct {
-	t             *testing.T
+	t             testing.TB
 	names         ibsim.Names
 	id            uint32
 	control, data *net.UnixConn
 }
 
 // newRaw binds the sockets of a client.
-func newRaw(t *testing.T, s *served, id uint32) *raw {
+func newRaw(t testing.TB, name string, id uint32) *raw {
 	t.Helper()
-	r := &raw{t: t, names: ibsim.Names(s.name), id: id}
+	r := &raw{t: t, names: ibsim.Names(name), id: id}
 	r.control, r.data = bind(t, r.names.Client(id)), bind(t, r.names.In(id))
 	return r
 }
 
-func bind(t *testing.T, name *net.UnixAddr) *net.UnixConn {
+func bind(t testing.TB, name *net.UnixAddr) *net.UnixConn {
 	t.Helper()
 	conn, err := net.ListenUnixgram("unixgram", name)
 	if err != nil {
@@ -137,7 +137,7 @@ func (r *raw) post(tid uint64) {
 // place and gets answers.
 func TestHostileControl(t *testing.T) {
 	s := serve(t, generate(t, "single:hosts=3"), emu.Config{})
-	good, bad := newRaw(t, s, 1001), newRaw(t, s, 1002)
+	good, bad := newRaw(t, s.name, 1001), newRaw(t, s.name, 1002)
 	number := good.attach("")
 	message := func(client uint32, what ibsim.Type, body ibsim.Body) []byte {
 		return ibsim.NewControl(client, what, body).AppendTo(nil)
@@ -193,7 +193,7 @@ func TestHostileControl(t *testing.T) {
 // second subnet manager at one port is refused.
 func TestAttachTwice(t *testing.T) {
 	s := serve(t, generate(t, "single:hosts=3"), emu.Config{})
-	r := newRaw(t, s, 1001)
+	r := newRaw(t, s.name, 1001)
 	first, second := r.attach("host-1"), r.attach("host-2")
 	if s.server.Clients() != 1 {
 		t.Errorf("%d clients are attached after %d and %d", s.server.Clients(), first, second)
@@ -202,7 +202,7 @@ func TestAttachTwice(t *testing.T) {
 	if _, ok := r.connect(ibsim.Connect{Node: "host-1", IsSM: true}); !ok {
 		t.Error("refused as a subnet manager")
 	}
-	other := newRaw(t, s, 1002)
+	other := newRaw(t, s.name, 1002)
 	if _, ok := other.connect(ibsim.Connect{Node: "host-1", IsSM: true}); ok {
 		t.Error("two subnet managers at one port")
 	}
@@ -214,7 +214,7 @@ func TestAttachTwice(t *testing.T) {
 // TestDeafClients: clients that never read what they get stop nobody else.
 func TestDeafClients(t *testing.T) {
 	s := serve(t, generate(t, "single:hosts=3"), emu.Config{})
-	good, bad := newRaw(t, s, 1001), newRaw(t, s, 1002)
+	good, bad := newRaw(t, s.name, 1001), newRaw(t, s.name, 1002)
 	number, deaf := good.attach(""), bad.attach("")
 	for tid := range uint64(3000) {
 		bad.post(tid)
@@ -230,7 +230,7 @@ func TestDeafClients(t *testing.T) {
 // TestHostileData: packets of any size and from anybody change nothing.
 func TestHostileData(t *testing.T) {
 	s := serve(t, generate(t, "single:hosts=3"), emu.Config{})
-	good, bad := newRaw(t, s, 1001), newRaw(t, s, 1002)
+	good, bad := newRaw(t, s.name, 1001), newRaw(t, s.name, 1002)
 	if _, err := bad.data.WriteTo(make([]byte, ibsim.PacketSize), good.names.Out(1)); err == nil {
 		t.Error("there is a socket for a client that has not attached")
 	}

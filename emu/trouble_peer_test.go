@@ -24,7 +24,9 @@ func TestTroubledBringUp(t *testing.T) {
 		{"loss", "single:hosts=4", emu.Config{Seed: 1}, lossy, func(s emu.Stats) bool { return s.Lost > 10 }, lost},
 		{"delay", "fat-tree:k=4", emu.Config{Hop: 100 * time.Microsecond}, emu.Trouble{}, func(s emu.Stats) bool { return s.Lost == 0 }, nil},
 		{
-			"slow agents", "fat-tree:k=4", emu.Config{Agent: time.Millisecond, Queue: 2}, emu.Trouble{},
+			"slow agents", "fat-tree:k=4",
+			emu.Config{Agent: time.Millisecond, Queue: 2},
+			emu.Trouble{},
 			func(s emu.Stats) bool { return s.QueueFull > 0 }, lost,
 		},
 	}
