@@ -57,7 +57,7 @@ func (f *emuFlags) sockets(cmd *cobra.Command) {
 	flags.StringVar(&f.name, "name", "", nameUsage)
 	flags.StringVar(&f.udp, "udp", "", "serve at this UDP `ADDRESS` too, as ibsim in remote mode: 127.0.0.1:7070")
 	flags.StringVar(&f.ctl, "ctl", "", "`PATH` of the socket for heddle emu ctl, instead of one that is made of the name")
-	flags.DurationVar(&f.serve.Timeout, "timeout", 250*time.Millisecond, "how long a client's request waits before it is sent again")
+	flags.DurationVar(&f.serve.Timeout, "timeout", 200*time.Millisecond, "how long a client's request waits before it is sent again")
 	flags.IntVar(&f.serve.Retries, "retries", 3, "how often it is")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "tell of what is passed over, too")
 }

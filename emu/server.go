@@ -16,7 +16,9 @@ type ServeConfig struct {
 	// Timeout and Retries are what the server does for clients that cannot:
 	// ibsim's preload library waits for ever. A request without an answer is
 	// sent again after Timeout, so many times as Retries, and then comes back
-	// as timed out. Zero means 250 ms and 3 retries; -1 no retries.
+	// as timed out. Zero means 200 ms and 3 retries, as OpenSM wants it: in all
+	// less than the second that infiniband-diags wait, some of which hang where
+	// both times are over at once. -1 is no retries.
 	Timeout time.Duration
 	Retries int
 	// Probe is how often the server looks whether clients are still there;
@@ -27,7 +29,7 @@ type ServeConfig struct {
 }
 
 func (c ServeConfig) filled() ServeConfig {
-	c.Timeout = fill(c.Timeout, 250*time.Millisecond)
+	c.Timeout = fill(c.Timeout, 200*time.Millisecond)
 	c.Retries = max(fill(c.Retries, 3), 0)
 	c.Probe = fill(c.Probe, time.Second)
 	c.Log = fill(c.Log, slog.New(slog.DiscardHandler))

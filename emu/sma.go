@@ -117,7 +117,7 @@ func (s *Subnet) endLease(x *port) {
 }
 
 // hidesKey tells whether the key in an answer is left out: the request did not
-// know it, and the protection says so.
+// know it, and the protection says so. A Set that was done may see what it did.
 func (s *Subnet) hidesKey(q *request, x *port) bool {
-	return x.info.MKeyProtectBits > 0 && x.info.MKey != 0 && q.m.MKey() != x.info.MKey
+	return !q.set && x.info.MKeyProtectBits > 0 && x.info.MKey != 0 && q.m.MKey() != x.info.MKey
 }
