@@ -28,6 +28,7 @@ func TestBringUp(t *testing.T) {
 		{"", "dragonfly:a=4,p=2,h=2", []string{"lmc 1"}},
 		{"", "single:hosts=5,rate=4xNDR", []string{"lmc 3"}},
 		{"topograph-ibnetdiscover-example.out", "fat-tree:k=12", nil},
+		{"nvidia-selene.storage.txt", "fat-tree:k=12", nil},
 		{"fdr-rocket-tartu.topo", "fat-tree:k=4,rate=4xQDR", []string{"lmc 1"}},
 		{"ibtopotool-2.topo", "ring:n=4", nil},
 		{"ibtopotool-3.topo", "ring:n=4", nil},

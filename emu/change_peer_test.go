@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"heddle/emu"
 	"heddle/fabric"
@@ -75,6 +76,19 @@ func TestLinkCut(t *testing.T) {
 		s.checkLFTs(t, route.NewGraph(s.found(t), route.Selection{}))
 	}
 	checkLog(t, sm.Log())
+}
+
+// TestFlappingLink: OpenSM follows a link that comes and goes, and in the end
+// all is as before.
+func TestFlappingLink(t *testing.T) {
+	f := generate(t, "fat-tree:k=4")
+	s, sm := broughtUp(t, f, emu.Config{}, noSweep)
+	link := f.Port(fabric.End{Node: f.Switches()[0], Port: 1}).Link
+	s.do(t, func(sub *emu.Subnet) { sub.FlapLink(link, 20, 7*time.Millisecond, 11*time.Millisecond) })
+	sm.WaitSubnetUp(t)
+	s.awaitQuiet(t)
+	s.awaitFound(t, f)
+	s.checkLFTs(t, route.NewGraph(s.found(t), route.Selection{}))
 }
 
 // TestSwitchKilled: a switch that dies and one that comes back, without LID and

@@ -68,8 +68,12 @@ func (s *served) talk(t *testing.T, p *umad.Port, from, to string) error {
 		if err != nil {
 			return err
 		}
-		if node, err := mad.ParseNodeInfo(answer.Datagram().Data()); err != nil || node.NodeGUID != target.NodeGUID {
-			return fmt.Errorf("%s asked %s and got %v, %v", from, to, node.NodeGUID, err)
+		node, err := mad.ParseNodeInfo(answer.Datagram().Data())
+		if err != nil {
+			return err
+		}
+		if node.NodeGUID != target.NodeGUID {
+			return fmt.Errorf("%s asked %s and got %v", from, to, node.NodeGUID)
 		}
 		path, err := pathTo(t, p, source, target)
 		if err != nil {

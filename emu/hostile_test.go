@@ -32,7 +32,7 @@ func bind(t testing.TB, name *net.UnixAddr) *net.UnixConn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
+	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // some are closed already
 	return conn
 }
 

@@ -15,7 +15,6 @@ type tables struct {
 	// came in; an adapter's only one is that of port 0.
 	slvl  map[uint8]mad.SLtoVLMapping
 	vlarb [5]*mad.VLArbitration // by part, from 1
-	mlnx  mad.MlnxExtPortInfo
 }
 
 func (x *port) ownTables() *tables {

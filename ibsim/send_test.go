@@ -43,11 +43,11 @@ func TestSender(t *testing.T) {
 	if n, err := in.Read(b); err != nil || n != 1 || b[0] != 42 {
 		t.Errorf("read %x, %v", b[:n], err)
 	}
-	in.Close()
+	in.Close() //nolint:errcheck // what counts is that it is closed
 	if err := s.Send([]byte{43}); err == nil || errors.Is(err, ErrNoRoom) {
 		t.Errorf("to nobody: %v", err)
 	}
-	out.Close()
+	out.Close() //nolint:errcheck // likewise
 	if err := s.Send([]byte{44}); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("from a closed socket: %v", err)
 	}
@@ -83,6 +83,6 @@ func listen(t *testing.T, addr *net.UnixAddr) *net.UnixConn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
+	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // some are closed already
 	return conn
 }
