@@ -43,7 +43,7 @@ func (t *Table) Apply(e Entry) error {
 
 // checkTimes refuses times with which the table could not go on counting.
 func (e *Entry) checkTimes() error {
-	if e.At < 0 || e.At > lastTime || e.Deadline < 0 || e.Deadline > 2*lastTime {
+	if e.At < 0 || e.At > lastTime || e.Deadline < 0 || e.Deadline > lastTime {
 		return misfit(e, "time out of range")
 	}
 	return nil
@@ -107,7 +107,8 @@ func (t *Table) applyCreated(e *Entry) error {
 		return misfit(e, "creator does not fit")
 	}
 	s := t.makeSlot(e.MLID)
-	if s.retiring || e.State == Destroying && len(s.groups) > 0 {
+	shared := len(s.groups) > 0
+	if s.retiring || shared && (e.State == Destroying || s.class.partition != e.Params.PKey.Base()) {
 		return misfit(e, "MLID is not free")
 	}
 	t.link(e, s)
@@ -125,7 +126,7 @@ func (t *Table) link(e *Entry, s *slot) {
 	}
 	t.groups[g.mgid] = g
 	t.list = append(t.list, g)
-	if n, own := t.ownNumber(g.mgid); own {
+	if n, own := ownNumber(g.mgid); own {
 		t.generated = max(t.generated, n+1)
 	}
 	if e.Port.IsValid() {
@@ -160,6 +161,13 @@ func (t *Table) unlink(g *group) {
 		t.collected--
 	}
 	t.disown(g)
+}
+
+func counted(one bool) int {
+	if one {
+		return 1
+	}
+	return 0
 }
 
 // disown takes the group off its creator's account.
@@ -226,6 +234,7 @@ func (t *Table) applyConfigured(e *Entry, g *group) error {
 	if g.want != 0 || !e.Params.wellFormed() || e.Params.PKey.Base() != g.params.PKey.Base() {
 		return misfit(e, "parameters do not fit")
 	}
+	t.slot(g.mlid).configured += counted(e.Configured) - counted(g.configured)
 	g.configured, g.params = e.Configured, e.Params
 	t.disown(g)
 	return nil

@@ -42,7 +42,7 @@ const (
 	EntryReserved                        // MLID kept for an MGID: MGID, MLID
 	EntryUnreserved                      // all reservations are dropped
 	EntryResumed                         // a manager took over: Epoch is new
-	EntryCheckpoint                      // start of a snapshot: Seq, Epoch, Count
+	EntryCheckpoint                      // start and end of a snapshot: Seq, Epoch, Count
 	EntryRemembered                      // MLID that an MGID had, in a snapshot: MGID, MLID
 	EntryRetiring                        // MLID that waits for EntryFreed, in a snapshot: MLID
 )

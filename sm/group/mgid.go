@@ -23,10 +23,9 @@ func (t *Table) generate(scope ib.Scope) ib.MGID {
 	}
 }
 
-// ownNumber gives the number in an MGID that the table may have made up.
-func (t *Table) ownNumber(m ib.MGID) (uint32, bool) {
-	own := m.Signature() == ownSignature && binary.BigEndian.Uint64(m[4:]) == t.config.Prefix
-	return binary.BigEndian.Uint32(m[12:]), own
+// ownNumber gives the number in an MGID that a table made up.
+func ownNumber(m ib.MGID) (uint32, bool) {
+	return binary.BigEndian.Uint32(m[12:]), m.Signature() == ownSignature
 }
 
 // mayCreate tells whether a client may create a group of an MGID: transient or

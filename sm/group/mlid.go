@@ -9,18 +9,19 @@ import (
 // slot is an MLID: free, in use by its groups, or retiring, which is when the
 // switches may still have entries for it.
 type slot struct {
-	mlid     ib.MLID
-	groups   []*group // who share it
-	members  int      // of all of them
-	retiring bool
-	handed   bool   // its entries may be in the switches
-	batch    uint64 // that removes them
-	wants    Kinds  // of work
-	queued   Kinds  // the queues that it stands in
-	class    class
-	classAt  int     // in Table.sharers
-	last     ib.MGID // who had it last; in Table.memory
-	key      ib.MGID // of the solicited-node groups that share it
+	mlid       ib.MLID
+	groups     []*group // who share it
+	members    int      // of all of them
+	configured int      // groups
+	retiring   bool
+	handed     bool   // its entries may be in the switches
+	batch      uint64 // that removes them
+	wants      Kinds  // of work
+	queued     Kinds  // the queues that it stands in
+	class      class
+	classAt    int     // in Table.sharers
+	last       ib.MGID // who had it last; in Table.memory
+	key        ib.MGID // of the solicited-node groups that share it
 }
 
 const mlidWords = (ib.NumMLIDs + 63) / 64
@@ -135,10 +136,8 @@ func (t *Table) attach(s *slot, g *group) {
 	t.forgetLast(t.slot(t.memory[g.mgid]))
 	g.slotAt = len(s.groups)
 	s.groups = append(s.groups, g)
-	if key := solicitedKey(g.mgid); key.IsValid() && !s.key.IsValid() && g.want == 0 {
-		s.key = key
-		t.solicited[key] = s.mlid
-	}
+	s.configured += counted(g.configured)
+	t.attract(s, g)
 }
 
 // detach takes a group off its slot.
@@ -147,6 +146,7 @@ func (t *Table) detach(s *slot, g *group) {
 	s.groups[g.slotAt] = s.groups[last]
 	s.groups[g.slotAt].slotAt = g.slotAt
 	s.groups[last] = nil
+	s.configured -= counted(g.configured)
 	s.groups = s.groups[:last]
 	if last == 0 {
 		t.remember(s, g.mgid)

@@ -28,7 +28,8 @@ func (p *Params) wellFormed() bool {
 // Port is what the subnet manager knows of a port that asks, or is to be a
 // member. The table reads it during the call and keeps none of it.
 type Port struct {
-	// GID is the port's first GID. A request's PortGID may be an alias of it.
+	// GID is the port's first GID, with the subnet's prefix. A request's PortGID
+	// may be an alias of it.
 	GID ib.GID
 	// PKeys is the port's P_Key table; invalid ones are ignored.
 	PKeys []ib.PKey

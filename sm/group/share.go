@@ -2,9 +2,10 @@ package group
 
 import "heddle/ib"
 
-// class is what groups must have in common to share an MLID. A packet of one
-// reaches the ports of the others, which must not happen across partitions;
-// and collected groups are routed once, plain ones at every change.
+// class is what groups that share an MLID have in common. A packet of one
+// reaches the ports of the others, which must not happen across partitions.
+// Collected groups are routed once, plain ones at every change, so that they
+// share with each other only where there is nothing else.
 type class struct {
 	partition uint16
 	collected bool
@@ -22,15 +23,9 @@ func (t *Table) share(w wish) (ib.MLID, bool) {
 		return 0, false
 	}
 	c := choice{t: t, wish: w}
-	if p := t.ports[w.first]; p != nil {
-		for i := len(p.groups) - 1; i >= 0 && i >= len(p.groups)-maxCandidates; i-- {
-			c.try(t.slot(p.groups[i].mlid), true)
-		}
-	}
-	slots := t.sharers[w.class]
-	for range min(maxCandidates, len(slots)) {
-		t.turn++
-		c.try(slots[t.turn%uint64(len(slots))], false)
+	if c.search(); c.best == nil {
+		c.wish.class.collected = !w.class.collected
+		c.search()
 	}
 	if c.best == nil {
 		return 0, false
@@ -46,9 +41,25 @@ type choice struct {
 	cost int
 }
 
+// search looks at the slots of one class: those that the first member is in,
+// and some of the others, in turn.
+func (c *choice) search() {
+	t, w := c.t, c.wish
+	if p := t.ports[w.first]; p != nil {
+		for i := len(p.groups) - 1; i >= 0 && i >= len(p.groups)-maxCandidates; i-- {
+			c.try(t.slot(p.groups[i].mlid), true)
+		}
+	}
+	slots := t.sharers[w.class]
+	for range min(maxCandidates, len(slots)) {
+		t.turn++
+		c.try(slots[t.turn%uint64(len(slots))], false)
+	}
+}
+
 // try looks at a slot; overlaps tells that the first member is in it.
 func (c *choice) try(s *slot, overlaps bool) {
-	if s.retiring || s.class != c.wish.class || s.groups[0].configured {
+	if s.retiring || s.class != c.wish.class || s.configured > 0 {
 		return
 	}
 	if cost := c.price(s, overlaps); c.best == nil || c.better(s, cost) {
@@ -119,4 +130,15 @@ func (t *Table) solicitedSlot(w wish) (ib.MLID, bool) {
 		return 0, false
 	}
 	return mlid, true
+}
+
+// attract lets a slot have the solicited-node groups like the one that it got,
+// unless another has them.
+func (t *Table) attract(s *slot, g *group) {
+	key := solicitedKey(g.mgid)
+	if _, had := t.solicited[key]; had || !key.IsValid() || s.key.IsValid() || g.want != 0 {
+		return
+	}
+	s.key = key
+	t.solicited[key] = s.mlid
 }

@@ -6,11 +6,12 @@ import (
 )
 
 // Snapshot gives the whole state as entries: a checkpoint with Seq and Epoch,
-// then what makes an empty table have it. What waits to be routed is not part of
-// it: Resume has all routed.
+// what makes an empty table have it, and the checkpoint again, so that none can
+// be missing. What waits to be routed is not part of it: Resume has all routed.
 func (t *Table) Snapshot() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
-		if !yield(Entry{Kind: EntryCheckpoint, Seq: t.seq, Epoch: t.epoch, At: t.now, Count: t.generated}) {
+		checkpoint := Entry{Kind: EntryCheckpoint, Seq: t.seq, Epoch: t.epoch, At: t.now, Count: t.generated}
+		if !yield(checkpoint) {
 			return
 		}
 		for _, g := range t.list {
@@ -23,6 +24,7 @@ func (t *Table) Snapshot() iter.Seq[Entry] {
 				return
 			}
 		}
+		yield(checkpoint)
 	}
 }
 
@@ -83,14 +85,16 @@ func Restore(config Config, b []byte) (*Table, error) {
 	if checkpoint.Kind != EntryCheckpoint {
 		return nil, fmt.Errorf("snapshot: %w: it begins with %v", ErrEntry, checkpoint.Kind)
 	}
-	for len(b) > 0 {
-		var e Entry
+	for e := (Entry{}); e != checkpoint; {
 		if e, b, err = ParseEntry(b); err != nil {
 			return nil, fmt.Errorf("snapshot: %w", err)
 		}
 		if err := t.restore(&e); err != nil {
 			return nil, fmt.Errorf("snapshot: %w", err)
 		}
+	}
+	if len(b) > 0 {
+		return nil, fmt.Errorf("snapshot: %w: %d bytes after its end", ErrEncoding, len(b))
 	}
 	t.seq, t.epoch, t.generated = checkpoint.Seq, checkpoint.Epoch, checkpoint.Count
 	t.now = max(0, min(checkpoint.At, lastTime))
@@ -100,6 +104,8 @@ func Restore(config Config, b []byte) (*Table, error) {
 // restore makes a change of a snapshot.
 func (t *Table) restore(e *Entry) error {
 	switch e.Kind {
+	case EntryCheckpoint: // the last
+		return nil
 	case EntryCreated, EntryMember, EntryReserved, EntryRemembered, EntryRetiring:
 	default:
 		return misfit(e, "not in a snapshot")

@@ -47,7 +47,7 @@ func New(config Config) (*Table, error) {
 	}, nil
 }
 
-// lastTime is the end of time, in 2116; twice as much still fits.
+// lastTime is the end of time, in 2116, so that none overflows.
 const lastTime = 1<<62 - 1
 
 // see takes note of the time.
@@ -103,13 +103,15 @@ func (t *Table) move(g *group, s State) {
 func (t *Table) limit(s State) int64 {
 	switch s {
 	case ReceivingJoinReq:
-		return t.now + int64(t.config.JoinLimit)
+		return t.after(t.config.JoinLimit)
 	case ReceivingLeaveReq:
-		return t.now + int64(t.config.LeaveLimit)
+		return t.after(t.config.LeaveLimit)
 	default:
 		return 0
 	}
 }
+
+func (t *Table) after(d time.Duration) int64 { return t.now + min(int64(d), lastTime-t.now) }
 
 // destroy ends a group. Where the switches may have entries of it that serve
 // no other group, its MLID retires, and a collected group stays to be seen

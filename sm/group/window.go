@@ -3,7 +3,7 @@ package group
 import "time"
 
 // Window coalesces work: it is taken when nothing has changed for Quiet, and at
-// the latest Bound after the first change. With Quiet zero it is taken at once.
+// the latest Bound after the first change. With either zero it is taken at once.
 type Window struct {
 	Quiet, Bound time.Duration
 }

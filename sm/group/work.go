@@ -106,7 +106,9 @@ func (t *Table) Waiting(kind Kinds) Waiting {
 }
 
 // Take hands out all work of the given kinds. The batch ends with Programmed,
-// and with Removed where it has Vanished, or with Failed.
+// and with Removed where it has Vanished, or with Failed. Batches are to be
+// programmed in their order: a later one may take back what an earlier one
+// sets.
 func (t *Table) Take(now time.Time, kinds Kinds) Batch {
 	t.see(now)
 	b := Batch{ID: t.work.last + 1}
