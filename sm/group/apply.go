@@ -244,11 +244,8 @@ func (t *Table) applyMember(e *Entry, g *group) error {
 	if !e.JoinState.IsValid() || !e.Port.IsValid() || e.Requester == e.Port || g.state == Destroying {
 		return misfit(e, "invalid member")
 	}
-	at := -1
-	if p := t.ports[e.Port]; p != nil {
-		at = g.find(p)
-	}
-	if at < 0 && g.want != 0 && (len(g.members) >= int(g.want)) {
+	at := t.memberAt(g, e.Port)
+	if at < 0 && g.want != 0 && len(g.members) >= int(g.want) {
 		return misfit(e, "it is complete")
 	}
 	var by *port
@@ -286,10 +283,7 @@ func (t *Table) alter(g *group, m *member, by *port, state JoinState) {
 }
 
 func (t *Table) applyLeft(e *Entry, g *group) error {
-	at := -1
-	if p := t.ports[e.Port]; p != nil {
-		at = g.find(p)
-	}
+	at := t.memberAt(g, e.Port)
 	if at < 0 {
 		return misfit(e, "no such member")
 	}
@@ -321,6 +315,7 @@ func (t *Table) applyState(e *Entry, g *group) error {
 	case Destroying:
 		t.empty(g)
 		t.retire(s)
+	default: // nothing but the wait
 	}
 	return nil
 }

@@ -71,10 +71,7 @@ func (t *Table) leaver(r *Request) (*group, int, *Refusal) {
 	if g == nil {
 		return nil, 0, r.refuse(NoGroup, HasMGID)
 	}
-	at := -1
-	if p := t.ports[t.canonical(r.PortGID)]; p != nil {
-		at = g.find(p)
-	}
+	at := t.memberAt(g, t.canonical(r.PortGID))
 	if at < 0 || g.members[at].state&r.JoinState == 0 {
 		return nil, 0, r.refuse(NotMember, HasPortGID|HasJoinState)
 	}
@@ -121,16 +118,14 @@ func (t *Table) enter(g *group, r *Request, gid ib.GID) {
 	if r.proxied() {
 		e.Requester = r.Requester.GID
 	}
-	if p := t.ports[gid]; p != nil {
-		if at := g.find(p); at >= 0 {
-			m := &g.members[at]
-			e.JoinState |= m.state
-			if r.proxied() {
-				e.Requester = m.proxy()
-			}
-			if e.JoinState == m.state && e.Requester == m.proxy() {
-				return
-			}
+	if at := t.memberAt(g, gid); at >= 0 {
+		m := &g.members[at]
+		e.JoinState |= m.state
+		if r.proxied() {
+			e.Requester = m.proxy()
+		}
+		if e.JoinState == m.state && e.Requester == m.proxy() {
+			return
 		}
 	}
 	t.commit(e)
@@ -138,6 +133,10 @@ func (t *Table) enter(g *group, r *Request, gid ib.GID) {
 
 // checkJoin looks at a join to a group that is there.
 func (t *Table) checkJoin(g *group, r *Request, gid ib.GID) *Refusal {
+	at := t.memberAt(g, gid)
+	if at < 0 && g.state > Ready { // whatever is asked for, the MGID will be free
+		return r.refuse(Leaving, 0)
+	}
 	if differs := r.differs(g); differs != 0 {
 		return r.refuse(Mismatch, differs)
 	}
@@ -153,12 +152,18 @@ func (t *Table) checkJoin(g *group, r *Request, gid ib.GID) *Refusal {
 	case r.MemberCount != g.want:
 		return r.refuse(CountMismatch, 0)
 	}
-	if p := t.ports[gid]; p != nil {
-		if at := g.find(p); at >= 0 {
-			return g.checkAgain(&g.members[at], r)
-		}
+	if at >= 0 {
+		return g.checkAgain(&g.members[at], r)
 	}
 	return t.checkNew(g, r)
+}
+
+// memberAt gives the index of a port's membership in a group, -1 for none.
+func (t *Table) memberAt(g *group, gid ib.GID) int {
+	if p := t.ports[gid]; p != nil {
+		return g.find(p)
+	}
+	return -1
 }
 
 // checkAgain looks at a join of a port that is a member. What a collected group
@@ -175,11 +180,8 @@ func (g *group) checkAgain(m *member, r *Request) *Refusal {
 
 // checkNew looks at a join of a port that is not a member.
 func (t *Table) checkNew(g *group, r *Request) *Refusal {
-	switch {
-	case g.state == ComputingRoutes || g.state == Ready:
+	if g.state > ReceivingJoinReq {
 		return r.refuse(Complete, 0)
-	case g.state > Ready:
-		return r.refuse(Leaving, 0)
 	}
 	return t.checkMember(r)
 }

@@ -24,6 +24,9 @@ type slot struct {
 	key        ib.MGID // of the solicited-node groups that share it
 }
 
+// serves tells whether groups use the slot.
+func (s *slot) serves() bool { return len(s.groups) > 0 && !s.retiring }
+
 const mlidWords = (ib.NumMLIDs + 63) / 64
 
 // mlidSet is a set of indices of MLIDs.

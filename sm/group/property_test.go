@@ -113,6 +113,7 @@ func (h *history) journal(e Entry) {
 				delete(h.model.groups, mgid)
 			}
 		}
+	default: // as the requests say
 	}
 }
 

@@ -1,6 +1,10 @@
 package group
 
-import "heddle/ib"
+import (
+	"slices"
+
+	"heddle/ib"
+)
 
 // Params are what all members of a group agree on. The scope is that of the
 // MGID.
@@ -41,22 +45,12 @@ type Port struct {
 // holds tells whether the port is in the partition of a group, so that one of
 // the two at least is full.
 func (p *Port) holds(pkey ib.PKey) bool {
-	for _, own := range p.PKeys {
-		if own.Matches(pkey) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.PKeys, pkey.Matches)
 }
 
 // shares tells whether two ports may talk in some partition.
 func (p *Port) shares(other *Port) bool {
-	for _, own := range p.PKeys {
-		if other.holds(own) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.PKeys, other.holds)
 }
 
 // Request is a join or a leave: a Set or a Delete of MCMemberRecord. Fields

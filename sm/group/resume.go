@@ -45,7 +45,7 @@ func (t *Table) revisit(s *slot) {
 	switch {
 	case s.retiring:
 		t.want(s, Vanishings)
-	case len(s.groups) > 0:
+	case s.serves():
 		s.handed = true
 		t.want(s, Changes)
 	}

@@ -75,11 +75,11 @@ func (t *Table) Group(mgid ib.MGID) (Group, bool) {
 
 // Member gives a port's membership in a group.
 func (t *Table) Member(mgid ib.MGID, port ib.GID) (Member, bool) {
-	g, p := t.groups[mgid], t.ports[t.canonical(port)]
-	if g == nil || p == nil {
+	g := t.groups[mgid]
+	if g == nil {
 		return Member{}, false
 	}
-	at := g.find(p)
+	at := t.memberAt(g, t.canonical(port))
 	if at < 0 {
 		return Member{}, false
 	}

@@ -223,13 +223,7 @@ func (t *Table) Failed(now time.Time, id uint64) {
 	}
 	delete(t.work.batches, id)
 	if !b.programmed {
-		t.Reroute(now, b.Changed...)
-		for _, mgid := range b.Complete {
-			if g := t.routing(mgid, id); g != nil {
-				g.batch = 0
-				t.want(t.slot(g.mlid), Completions)
-			}
-		}
+		t.reprogram(&b.Batch)
 	}
 	if b.removed {
 		return
@@ -241,12 +235,27 @@ func (t *Table) Failed(now time.Time, id uint64) {
 	}
 }
 
+// reprogram lets what a batch was to program wait again.
+func (t *Table) reprogram(b *Batch) {
+	for _, mgid := range b.Complete {
+		if g := t.routing(mgid, b.ID); g != nil {
+			g.batch = 0
+			t.want(t.slot(g.mlid), Completions)
+		}
+	}
+	for _, mlid := range b.Changed {
+		if s := t.slot(mlid); s.serves() && s.wants&Completions == 0 {
+			t.want(s, Changes)
+		}
+	}
+}
+
 // Reroute asks for MLIDs to be routed anew, such as those that used a link that
 // is gone. Those that serve no group are ignored.
 func (t *Table) Reroute(now time.Time, mlids ...ib.MLID) {
 	t.see(now)
 	for _, mlid := range mlids {
-		if s := t.slot(mlid); s != nil && len(s.groups) > 0 && !s.retiring {
+		if s := t.slot(mlid); s != nil && s.serves() {
 			t.want(s, Changes)
 		}
 	}
