@@ -30,10 +30,18 @@ func (s *served) awaitQuiet(t *testing.T) {
 }
 
 // awaitFound waits until ibnetdiscover finds a fabric with the LIDs that OpenSM
-// gave.
+// gave, and iblinkinfo both ends of all of its links active.
 func (s *served) awaitFound(t *testing.T, f *fabric.Fabric) {
 	t.Helper()
 	eventually(t, func() string { return s.differs(t, f) })
+	ends := f.Summary(nil).LinkEnds
+	eventually(t, func() string {
+		out := s.diag(t, "iblinkinfo", "-l")
+		if n := strings.Count(out, "Active/  LinkUp"); n != ends {
+			return fmt.Sprintf("%d of %d ends of links are active:\n%s", n, ends, out)
+		}
+		return ""
+	})
 }
 
 // awaitTrap128 waits until OpenSM's log, after what stood there before, has a

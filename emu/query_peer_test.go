@@ -9,6 +9,7 @@ import (
 
 	"heddle/emu"
 	"heddle/fabric"
+	"heddle/internal/testenv"
 )
 
 // query is what one of infiniband-diags' programs is asked, and lines that it
@@ -126,5 +127,25 @@ func (s *served) switchQueries(t *testing.T, e fabric.End) []query {
 		{"sl2vl 3", []string{"ports: in  0, out  3: " + eightLanes, "ports: in  4, out  3: " + eightLanes}},
 		{"pkeys 3", []string{"32 pkeys capacity for this port"}},
 		{"vlarb 3", []string{"# Low priority VL Arbitration Table:"}},
+	}
+}
+
+// TestAddresses: ibaddr tells the addresses of a port, with an LMC all of its
+// LIDs, and sminfo who the subnet manager is.
+func TestAddresses(t *testing.T) {
+	f := generate(t, "single:hosts=3")
+	s, _ := broughtUp(t, f, emu.Config{}, "lmc 2", "sm_priority 7")
+	for _, node := range named(f, f.Adapters()) {
+		info := s.info(t, node, 0)
+		want := fmt.Sprintf("GID %v LID start %#x end %#x\n", info.GID(), uint16(info.LID), uint16(info.LID)+3)
+		if out := s.diag(t, "ibaddr", info.LID.String()); out != want {
+			t.Errorf("ibaddr says %q, want %q", out, want)
+		}
+	}
+	sm := s.info(t, "", 0)
+	want := regexp.MustCompile(fmt.Sprintf(`^sminfo: sm lid %d sm guid %#x, activity count \d+ priority 7 state 3 SMINFO_MASTER\n$`,
+		uint16(sm.LID), uint64(sm.PortGUID)))
+	if out := testenv.Diag(t, s.name, "host-2", "sminfo"); !want.MatchString(out) {
+		t.Errorf("sminfo says %q, want %v", out, want)
 	}
 }
