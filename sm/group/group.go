@@ -3,6 +3,7 @@ package group
 import (
 	"bytes"
 	"container/heap"
+	"slices"
 
 	"heddle/ib"
 )
@@ -23,6 +24,7 @@ type group struct {
 	slotAt     int    // in slot.groups
 	batch      uint64 // that carries its routes while they are computed
 	members    []member
+	keeper     int           // a member that may keep the group
 	index      map[*port]int // of members, once they are many
 }
 
@@ -109,14 +111,18 @@ func (p *port) forget(at int) {
 	p.groups = p.groups[:last]
 }
 
-// kept tells whether a member is there by which a plain group lives.
+// kept tells whether a member is there by which a plain group lives. It looks
+// first where it found one before.
 func (g *group) kept() bool {
-	for i := range g.members {
-		if g.members[i].state.KeepsGroup() {
-			return true
-		}
+	if g.keeper < len(g.members) && g.members[g.keeper].state.KeepsGroup() {
+		return true
 	}
-	return false
+	g.keeper = slices.IndexFunc(g.members, func(m member) bool { return m.state.KeepsGroup() })
+	if g.keeper < 0 {
+		g.keeper = 0
+		return false
+	}
+	return true
 }
 
 // deadlines is a heap of the groups that wait, the next to end first.

@@ -15,8 +15,9 @@ import (
 // model is what a table should hold, told as simply as it can be.
 type model struct {
 	groups map[ib.MGID]*modelGroup
-	// installed are the MLIDs that the switches have entries of.
-	installed map[ib.MLID]bool
+	// installed are the MLIDs that the switches have entries of, and the ports
+	// that these reach.
+	installed map[ib.MLID]Ports
 }
 
 type modelGroup struct {
@@ -67,7 +68,7 @@ type history struct {
 }
 
 func newHistory(t *rapid.T) *history {
-	h := &history{T: t, now: time.Unix(1000, 0), model: model{map[ib.MGID]*modelGroup{}, map[ib.MLID]bool{}}}
+	h := &history{T: t, now: time.Unix(1000, 0), model: model{map[ib.MGID]*modelGroup{}, map[ib.MLID]Ports{}}}
 	table, err := New(Config{
 		Cap: rapid.IntRange(1, 6).Draw(t, "cap"), Share: rapid.Bool().Draw(t, "share"),
 		ShareSolicitedNode: rapid.Bool().Draw(t, "solicited"), Journal: h.journal,
@@ -96,7 +97,7 @@ func (h *history) journal(e Entry) {
 	}
 	switch e.Kind {
 	case EntryCreated:
-		if h.model.installed[e.MLID] && len(h.table.slot(e.MLID).groups) == 1 {
+		if _, there := h.model.installed[e.MLID]; there && len(h.table.slot(e.MLID).groups) == 1 {
 			h.Fatalf("%v is given to %v while the switches have entries of it", e.MLID, e.MGID)
 		}
 	case EntryDeleted:
@@ -223,8 +224,74 @@ func (h *history) Take(t *rapid.T) {
 	}
 	h.batches = append(h.batches, b)
 	for _, mlid := range b.Changed {
-		h.model.installed[mlid] = true
+		h.model.installed[mlid] = h.union(mlid, ReceivingLeaveReq)
 	}
+}
+
+// union gives the ports of an MLID in the slowest way, of groups up to a state.
+func (h *history) union(mlid ib.MLID, last State) Ports {
+	states := map[ib.GID]JoinState{}
+	for g := range h.table.GroupsAt(mlid) {
+		if g.State == ReceivingJoinReq || g.State > last {
+			continue
+		}
+		for m := range h.table.Members(g.MGID) {
+			states[m.Port] |= m.JoinState
+		}
+	}
+	var p Ports
+	for gid, s := range states {
+		if s.Receives() {
+			p.Receivers = append(p.Receivers, gid)
+		} else {
+			p.Senders = append(p.Senders, gid)
+		}
+	}
+	return sortedPorts(p)
+}
+
+func sortedPorts(p Ports) Ports {
+	slices.SortFunc(p.Receivers, ib.GID.Compare)
+	slices.SortFunc(p.Senders, ib.GID.Compare)
+	return p
+}
+
+// checkInstalled holds that whatever the switches should have is there or
+// waits. What left a collected group is not rerouted, so that the switches may
+// reach more for it; one that is left before it was routed is not routed at all.
+func (h *history) checkInstalled() {
+	for _, s := range h.table.slots {
+		want := h.union(s.mlid, ReceivingLeaveReq)
+		if got := sortedPorts(h.table.Ports(s.mlid, Ports{})); !equalPorts(got, want) {
+			h.Fatalf("%v reaches %v, want %v", s.mlid, got, want)
+		}
+		if s.wants&(Changes|Completions) != 0 || s.retiring {
+			continue
+		}
+		exact := !slices.ContainsFunc(s.groups, func(g *group) bool { return g.want != 0 })
+		if got := h.model.installed[s.mlid]; exact && len(s.groups) > 0 && !equalPorts(got, want) || !covers(got, h.union(s.mlid, Ready)) {
+			h.Fatalf("%v: the switches reach %v, want %v, and nothing waits", s.mlid, got, want)
+		}
+	}
+}
+
+func equalPorts(a, b Ports) bool {
+	return slices.Equal(a.Receivers, b.Receivers) && slices.Equal(a.Senders, b.Senders)
+}
+
+// covers tells whether the first reaches all that the second does.
+func covers(a, b Ports) bool {
+	for _, gid := range b.Receivers {
+		if !slices.Contains(a.Receivers, gid) {
+			return false
+		}
+	}
+	for _, gid := range b.Senders {
+		if !slices.Contains(a.Senders, gid) && !slices.Contains(a.Receivers, gid) {
+			return false
+		}
+	}
+	return true
 }
 
 // Acknowledge ends a batch, in one of the ways.
@@ -233,21 +300,20 @@ func (h *history) Acknowledge(t *rapid.T) {
 	if len(h.batches) == 0 {
 		t.Skip("no batch")
 	}
-	b := h.batches[0]
-	switch rapid.IntRange(0, 2).Draw(t, "way") {
+	b := &h.batches[0]
+	way := rapid.IntRange(0, 2).Draw(t, "way")
+	if way > 0 {
+		for _, mlid := range b.Vanished {
+			delete(h.model.installed, mlid)
+		}
+		b.Vanished = nil // an acknowledgement that comes twice is none
+		h.table.Removed(h.now, b.ID)
+	}
+	switch way {
 	case 0:
 		h.table.Failed(h.now, b.ID)
 		h.batches = h.batches[1:]
-	case 1:
-		for _, mlid := range b.Vanished {
-			delete(h.model.installed, mlid)
-		}
-		h.table.Removed(h.now, b.ID)
 	case 2:
-		for _, mlid := range b.Vanished {
-			delete(h.model.installed, mlid)
-		}
-		h.table.Removed(h.now, b.ID)
 		h.table.Programmed(h.now, b.ID)
 		h.batches = h.batches[1:]
 	}
@@ -289,6 +355,7 @@ func (h *history) Check(t *rapid.T) {
 	if want, got := stateOf(h.table), stateOf(h.follower); !slices.Equal(want, got) {
 		t.Fatalf("the journal gives another state (-want +got):\n%s", cmp.Diff(want, got))
 	}
+	h.checkInstalled()
 	if len(h.table.groups) != len(h.model.groups) {
 		t.Fatalf("%d groups, want %d", len(h.table.groups), len(h.model.groups))
 	}
