@@ -3,8 +3,6 @@ package group
 import (
 	"errors"
 	"fmt"
-
-	"heddle/ib"
 )
 
 // The ways in which Apply and Restore refuse an entry.
@@ -118,116 +116,6 @@ func (t *Table) applyCreated(e *Entry) error {
 	return nil
 }
 
-// link puts a new group into the table.
-func (t *Table) link(e *Entry, s *slot) {
-	g := &group{
-		mgid: e.MGID, mlid: e.MLID, params: e.Params, configured: e.Configured,
-		state: e.State, want: e.Count, created: e.At, listAt: len(t.list),
-	}
-	t.groups[g.mgid] = g
-	t.list = append(t.list, g)
-	if n, own := ownNumber(g.mgid); own {
-		t.generated = max(t.generated, n+1)
-	}
-	if e.Port.IsValid() {
-		g.creator = t.intern(e.Port)
-		g.creator.created++
-	}
-	if g.want != 0 {
-		t.collected++
-	}
-	if g.state == ReceivingJoinReq {
-		g.creator.pending++
-	}
-	t.attach(s, g)
-	t.deadlines.set(g, e.Deadline)
-	if g.state == ComputingRoutes {
-		t.want(s, Completions)
-	}
-}
-
-// unlink takes a group out, but for its slot.
-func (t *Table) unlink(g *group) {
-	t.empty(g)
-	t.deadlines.set(g, 0)
-	t.leaveState(g)
-	last := len(t.list) - 1
-	t.list[g.listAt] = t.list[last]
-	t.list[g.listAt].listAt = g.listAt
-	t.list[last] = nil
-	t.list = t.list[:last]
-	delete(t.groups, g.mgid)
-	if g.want != 0 {
-		t.collected--
-	}
-	t.disown(g)
-}
-
-func counted(one bool) int {
-	if one {
-		return 1
-	}
-	return 0
-}
-
-// disown takes the group off its creator's account.
-func (t *Table) disown(g *group) {
-	if g.creator != nil {
-		g.creator.created--
-		t.drop(g.creator)
-		g.creator = nil
-	}
-}
-
-// leaveState takes a group that waits for joins off its creator's account of
-// those.
-func (t *Table) leaveState(g *group) {
-	if g.state == ReceivingJoinReq {
-		g.creator.pending--
-	}
-}
-
-// empty takes all members out of a group.
-func (t *Table) empty(g *group) {
-	for len(g.members) > 0 {
-		t.expel(g, len(g.members)-1)
-	}
-}
-
-// expel takes one member out of a group.
-func (t *Table) expel(g *group, at int) {
-	m := g.members[at]
-	g.remove(at)
-	t.members--
-	t.slot(g.mlid).members--
-	t.unproxy(m.by)
-	t.drop(m.port)
-}
-
-func (t *Table) unproxy(by *port) {
-	if by != nil {
-		by.proxied--
-		t.drop(by)
-	}
-}
-
-// intern gives the port of a GID.
-func (t *Table) intern(gid ib.GID) *port {
-	p := t.ports[gid]
-	if p == nil {
-		p = &port{gid: gid}
-		t.ports[gid] = p
-	}
-	return p
-}
-
-// drop forgets a port that nothing refers to.
-func (t *Table) drop(p *port) {
-	if p.idle() {
-		delete(t.ports, p.gid)
-	}
-}
-
 // applyConfigured lets the configuration have a group, or its creator: where it
 // has none, the group is nobody's, and counted for nobody.
 func (t *Table) applyConfigured(e *Entry, g *group) error {
@@ -261,27 +149,6 @@ func (t *Table) applyMember(e *Entry, g *group) error {
 	return nil
 }
 
-// admit puts a new member into a group.
-func (t *Table) admit(g *group, m member) {
-	s := t.slot(g.mlid)
-	g.add(m)
-	t.members++
-	s.members++
-	if g.want == 0 {
-		t.want(s, Changes)
-	}
-}
-
-// alter changes how a member takes part, and who asked for it.
-func (t *Table) alter(g *group, m *member, by *port, state JoinState) {
-	if g.want == 0 && m.state.Receives() != state.Receives() {
-		t.want(t.slot(g.mlid), Changes)
-	}
-	before := m.by
-	m.state, m.by = state, by
-	t.unproxy(before)
-}
-
 func (t *Table) applyLeft(e *Entry, g *group) error {
 	at := t.memberAt(g, e.Port)
 	if at < 0 {
@@ -307,7 +174,7 @@ func (t *Table) applyState(e *Entry, g *group) error {
 	if e.State != ReceivingJoinReq {
 		t.leaveState(g)
 	}
-	g.state, g.batch = e.State, 0
+	g.state = e.State
 	t.deadlines.set(g, e.Deadline)
 	switch e.State {
 	case ComputingRoutes:
@@ -388,5 +255,6 @@ func (t *Table) applyResumed(e *Entry) error {
 		return misfit(e, "epoch does not follow")
 	}
 	t.epoch = e.Epoch
+	clear(t.work.batches) // another manager has the switches now, or this one anew
 	return nil
 }

@@ -14,10 +14,9 @@ type slot struct {
 	members    int      // of all of them
 	configured int      // groups
 	retiring   bool
-	handed     bool   // its entries may be in the switches
-	batch      uint64 // that removes them
-	wants      Kinds  // of work
-	queued     Kinds  // the queues that it stands in
+	handed     bool  // its entries may be in the switches
+	wants      Kinds // of work
+	queued     Kinds // the queues that it stands in
 	class      class
 	classAt    int     // in Table.sharers
 	last       ib.MGID // who had it last; in Table.memory
@@ -179,7 +178,7 @@ func (t *Table) release(s *slot) {
 	} else {
 		t.close(s)
 	}
-	s.retiring, s.handed, s.batch = false, false, 0
+	s.retiring, s.handed = false, false
 	t.mlids.used.remove(index(s.mlid))
 	t.mlids.inUse--
 }

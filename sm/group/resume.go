@@ -26,7 +26,6 @@ func (t *Table) Resume(now time.Time, epoch uint64) error {
 	}
 	t.see(now)
 	t.commit(Entry{Kind: EntryResumed, Epoch: epoch})
-	clear(t.work.batches)
 	for _, s := range t.slots {
 		t.revisit(s)
 	}

@@ -77,6 +77,9 @@ func checkGroup(t failer, table *Table, g *group) {
 	if g.state.waits() != (g.deadline != 0) || g.deadline != 0 && table.deadlines[g.heapAt] != g {
 		t.Fatalf("%v in %v has deadline %d", g.mgid, g.state, g.deadline)
 	}
+	if g.index != nil && len(g.index) != len(g.members) {
+		t.Fatalf("%v: %d members, %d in the index", g.mgid, len(g.members), len(g.index))
+	}
 	for i, m := range g.members {
 		if g.find(m.port) != i || m.port.groups[m.at] != g || table.ports[m.port.gid] != m.port {
 			t.Fatalf("%v: member %v is not found", g.mgid, m.port.gid)

@@ -297,3 +297,51 @@ func TestJoinStates(t *testing.T) {
 		}
 	}
 }
+
+// TestLateAcknowledgement has a batch acknowledged when its group is gone and
+// the MGID belongs to another, and after another manager took over.
+func TestLateAcknowledgement(t *testing.T) {
+	table := newTable(t, Config{})
+	r := plainJoin(1, 1)
+	r.MemberCount = 1
+	mustJoin(t, table, r)
+	old := table.Take(start, Everything)
+	if _, err := table.Leave(start, r); err != nil {
+		t.Fatal(err)
+	}
+	table.Removed(start, table.Take(start, Everything).ID)
+	mustJoin(t, table, r)
+	check := func(when string, want State) {
+		t.Helper()
+		if g, _ := table.Group(r.MGID); g.State != want {
+			t.Errorf("%s: %v, want %v", when, g.State, want)
+		}
+	}
+	table.Programmed(start, old.ID)
+	check("the old batch", ComputingRoutes)
+	old = table.Take(start, Everything)
+	if err := table.Resume(start, 1); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(table.work.batches); n != 0 {
+		t.Errorf("%d batches are left", n)
+	}
+	table.Programmed(start, old.ID)
+	check("the last manager's batch", ComputingRoutes)
+	table.Programmed(start, table.Take(start, Everything).ID)
+	check("the right batch", Ready)
+}
+
+// TestHopLimitIsOptional ignores the field where it is not among Has.
+func TestHopLimitIsOptional(t *testing.T) {
+	table := newTable(t, Config{})
+	r := plainJoin(1, 1)
+	r.HopLimit = 7
+	if g := mustJoin(t, table, r).Group; g.HopLimit != 0 {
+		t.Errorf("hop limit %d", g.HopLimit)
+	}
+	r.MGID, r.Has = testMGID(2), r.Has|HasHopLimit
+	if g := mustJoin(t, table, r).Group; g.HopLimit != 7 {
+		t.Errorf("hop limit %d", g.HopLimit)
+	}
+}

@@ -119,10 +119,7 @@ func (t *Table) Take(now time.Time, kinds Kinds) Batch {
 		t.take(Changes, func(s *slot) { t.handChanged(s, &b) })
 	}
 	if kinds&Vanishings != 0 {
-		t.take(Vanishings, func(s *slot) {
-			s.batch = b.ID
-			b.Vanished = append(b.Vanished, s.mlid)
-		})
+		t.take(Vanishings, func(s *slot) { b.Vanished = append(b.Vanished, s.mlid) })
 	}
 	if len(b.Changed)+len(b.Vanished) == 0 {
 		return Batch{}
@@ -201,9 +198,7 @@ func (t *Table) Removed(now time.Time, id uint64) {
 	}
 	b.removed = true
 	for _, mlid := range b.Vanished {
-		if s := t.slot(mlid); s.retiring && s.batch == id {
-			t.commit(Entry{Kind: EntryFreed, MLID: mlid})
-		}
+		t.commit(Entry{Kind: EntryFreed, MLID: mlid})
 	}
 	t.finish(b)
 }
@@ -229,9 +224,7 @@ func (t *Table) Failed(now time.Time, id uint64) {
 		return
 	}
 	for _, mlid := range b.Vanished {
-		if s := t.slot(mlid); s.retiring && s.batch == id {
-			t.want(s, Vanishings)
-		}
+		t.want(t.slot(mlid), Vanishings)
 	}
 }
 
