@@ -16,6 +16,14 @@
 //     measures and checks. The engines are route/unicast and
 //     route/multicast; route/format reads and writes their tables in the text
 //     forms of the infiniband-diags.
+//   - mad is the wire format of management: subnet management packets, the
+//     records of subnet administration, counters, RMPP.
+//   - umad is a port that sends and receives them: of the Linux kernel, of
+//     ibsim, or of emu. sa asks subnet administration through one.
+//   - emu is an emulated subnet with faults on demand; it serves ibsim's socket
+//     protocol, whose messages are package ibsim.
+//   - sm is the subnet manager: sm/subnet looks at the subnet, sm/plan says what
+//     to send, and sm/group has the multicast groups.
 //   - cli is the command line.
 //
 // # The way of one group
