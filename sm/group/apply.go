@@ -18,6 +18,10 @@ var (
 // Apply makes a change that another table told its journal. An entry that is
 // refused, with ErrGap, ErrStale or ErrEntry, changes nothing. The journal of
 // this table is not told.
+//
+// Seq and Epoch of the latest entry together name a history. A table may follow
+// another only where that has an entry with this table's pair; else, as after a
+// manager that was replaced has gone on alone, it begins with a snapshot.
 func (t *Table) Apply(e Entry) error {
 	switch {
 	case e.Epoch < t.epoch:

@@ -47,6 +47,7 @@ func (t *Table) unlink(g *group) {
 	t.disown(g)
 }
 
+// counted is 1 for one that counts.
 func counted(one bool) int {
 	if one {
 		return 1
