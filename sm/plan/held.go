@@ -1,0 +1,71 @@
+package plan
+
+import (
+	"heddle/ib"
+	"heddle/mad"
+)
+
+// Held is what the tables of the switches hold, as far as their answers told:
+// the answer to a Set or a Get is what counts, not what was asked for.
+type Held struct {
+	switches map[ib.GUID]*Switch
+}
+
+// Switch is what one switch holds.
+type Switch struct {
+	// LFT and MFT are by block; MFT by position and block. Nil is not known.
+	LFT []*mad.LinearForwarding
+	MFT [16][]*mad.MulticastForwarding
+	// Info is the SwitchInfo that it answered last.
+	Info mad.SwitchInfo
+}
+
+// NewHeld is the state of knowing nothing.
+func NewHeld() *Held { return &Held{switches: map[ib.GUID]*Switch{}} }
+
+// Switch is what a switch holds; it is made where nothing was known.
+func (h *Held) Switch(guid ib.GUID) *Switch {
+	s := h.switches[guid]
+	if s == nil {
+		s = &Switch{}
+		h.switches[guid] = s
+	}
+	return s
+}
+
+// Forget forgets what a switch holds: it was gone, and may have lost its power.
+func (h *Held) Forget(guid ib.GUID) { delete(h.switches, guid) }
+
+// Answered takes the answer to a Get or a Set of a table.
+func (h *Held) Answered(guid ib.GUID, attr mad.AttrID, modifier uint32, data []byte) {
+	s := h.Switch(guid)
+	switch attr {
+	case mad.AttrLinearForwarding:
+		if block, err := mad.ParseLinearForwarding(data); err == nil && modifier < lftBlocks {
+			s.LFT = put(s.LFT, int(modifier), block)
+		}
+	case mad.AttrMulticastForwarding:
+		if block, err := mad.ParseMulticastForwarding(data); err == nil {
+			number, position := mad.SplitMulticastModifier(modifier)
+			s.MFT[position] = put(s.MFT[position], int(number), block)
+		}
+	case mad.AttrSwitchInfo:
+		if info, err := mad.ParseSwitchInfo(data); err == nil {
+			s.Info = info
+		}
+	}
+}
+
+// lftBlocks is how many blocks the unicast LIDs fill.
+const lftBlocks = 0xC000 / 64
+
+func put[T any](table []*T, i int, v T) []*T {
+	for len(table) <= i {
+		table = append(table, nil)
+	}
+	if table[i] == nil {
+		table[i] = new(T)
+	}
+	*table[i] = v
+	return table
+}
