@@ -25,9 +25,7 @@ type Node struct {
 	// Path is a directed route to it.
 	Path []uint8
 
-	own    bool // the sweep began here
-	asking int  // questions to it that are not answered
-	held   []question
+	own bool // the sweep began here
 }
 
 // Port is a port of a node.
@@ -103,6 +101,8 @@ type View struct {
 	Faults []fabric.Fault
 	// Requests were asked, without those that were sent again.
 	Requests int
+
+	unseen []fabric.Fault // what the sweep itself found wrong
 }
 
 // view puts what was found in order and makes its fabric.
@@ -112,22 +112,32 @@ func (w *walk) view() *View {
 		v.Nodes = append(v.Nodes, n)
 	}
 	slices.SortFunc(v.Nodes, func(a, b *Node) int { return compare(a.GUID(), b.GUID()) })
-	var b fabric.Builder
-	for _, f := range w.faults {
-		b.Report(f)
-	}
-	for _, n := range v.Nodes {
-		n.ID = b.AddNode(n.fabricNode(), fabric.Place{})
-		n.setPorts(&b)
+	for i, n := range v.Nodes {
+		n.ID = fabric.NodeID(i)
 		if n.own {
 			v.Own = fabric.End{Node: n.ID, Port: uint16(w.ownPort)}
 		}
+	}
+	v.unseen = w.faults
+	v.Rebuild()
+	return v
+}
+
+// Rebuild makes the fabric of the nodes once more, after what they told was
+// changed: with LIDs that they got since.
+func (v *View) Rebuild() {
+	var b fabric.Builder
+	for _, f := range v.unseen {
+		b.Report(f)
+	}
+	for _, n := range v.Nodes {
+		b.AddNode(n.fabricNode(), fabric.Place{})
+		n.setPorts(&b)
 	}
 	for _, n := range v.Nodes {
 		n.lay(&b)
 	}
 	v.Fabric, v.Faults = b.Build()
-	return v
 }
 
 func compare(a, b ib.GUID) int {

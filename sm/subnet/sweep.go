@@ -2,7 +2,6 @@ package subnet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"heddle/mad"
@@ -26,135 +25,53 @@ const (
 	defaultPerNode = 2
 )
 
-// answer is what came of a question.
-type answer struct {
-	q   question
-	d   mad.Datagram
-	err error
-}
-
-// runner asks the questions of a walk.
-type runner struct {
-	*walk
-	o        Options
-	port     *umad.Port
-	answers  chan answer
-	out      int // questions not answered
-	requests int
-}
-
-// Sweep discovers the subnet of a port. Nodes that do not answer are among the
-// faults of the view; the error is of the port, of the own node, or of the
-// context.
-func Sweep(ctx context.Context, port *umad.Port, o Options) (*View, error) {
+func (o Options) filled() Options {
 	if o.Window <= 0 {
 		o.Window = defaultWindow
 	}
 	if o.PerNode <= 0 {
 		o.PerNode = defaultPerNode
 	}
-	r := &runner{walk: newWalk(), o: o, port: port, answers: make(chan answer, o.Window)}
-	if err := r.run(ctx); err != nil {
-		return nil, err
+	if o.Progress == nil {
+		o.Progress = func(int) {}
 	}
-	v := r.view()
-	v.Requests = r.requests
+	return o
+}
+
+// Sweep discovers the subnet of a port. Nodes that do not answer are among the
+// faults of the view; the error is of the port, of the own node, or of the
+// context.
+func Sweep(ctx context.Context, port *umad.Port, o Options) (*View, error) {
+	o = o.filled()
+	w := newWalk()
+	done := func(q question, d *mad.Datagram, err error) error {
+		known := len(w.nodes)
+		if err == nil {
+			err = w.answered(q, d)
+		}
+		if err != nil && q.isOwn() {
+			return fmt.Errorf("the own node: %w", err)
+		}
+		if err != nil {
+			w.unanswered(q, err)
+		}
+		if len(w.nodes) > known {
+			o.Progress(len(w.nodes))
+		}
+		return nil
+	}
+	requests, err := Exchange(ctx, port, o, w.take, question.request, done)
+	if err != nil {
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	v := w.view()
+	v.Requests = requests
 	return v, nil
 }
 
-func (r *runner) run(ctx context.Context) error {
-	for {
-		if err := r.send(); err != nil {
-			return err
-		}
-		if r.out == 0 {
-			return nil
-		}
-		select {
-		case a := <-r.answers:
-			if err := r.receive(a); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
+// isOwn tells whether the question is the first of all.
+func (q question) isOwn() bool { return q.attr == mad.AttrNodeInfo && q.from == nil }
 
-// send asks as much as the windows allow. Questions to a node that has enough
-// of them wait there.
-func (r *runner) send() error {
-	for r.out < r.o.Window {
-		q, ok := r.take()
-		if !ok {
-			return nil
-		}
-		if q.node != nil && q.node.asking >= r.o.PerNode {
-			q.node.held = append(q.node.held, q)
-			continue
-		}
-		if err := r.start(q); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *runner) start(q question) error {
-	m := &umad.Message{Address: umad.ByRoute(), Data: make([]byte, mad.Size)}
-	d := m.Datagram()
-	d.SetHeader(mad.Header{
-		Class: mad.ClassDirected, ClassVersion: 1, Method: mad.MethodGet, Attr: q.attr, Modifier: q.modifier,
-	})
-	d.SetMKey(r.o.MKey)
-	if err := d.SetPath(q.path); err != nil {
-		return err
-	}
-	err := r.port.Start(m, r.o.Call, func(m *umad.Message, err error) {
-		a := answer{q: q, err: err}
-		if err == nil {
-			a.d = *m.Datagram()
-		}
-		r.answers <- a // there is room for all that is outstanding
-	})
-	if err != nil {
-		return fmt.Errorf("sweep: %w", err)
-	}
-	r.out++
-	r.requests++
-	if q.node != nil {
-		q.node.asking++
-	}
-	return nil
-}
-
-// receive gives an answer to the walk, and what its node held back to be asked.
-func (r *runner) receive(a answer) error {
-	r.out--
-	if n := a.q.node; n != nil {
-		n.asking--
-		if len(n.held) > 0 {
-			r.ask(n.held[0])
-			n.held = n.held[1:]
-		}
-	}
-	if a.err != nil && !errors.Is(a.err, umad.ErrTimeout) {
-		return fmt.Errorf("sweep: %w", a.err)
-	}
-	known := len(r.nodes)
-	if a.err == nil {
-		a.err = r.answered(a.q, &a.d)
-	} else {
-		a.err = umad.ErrTimeout
-	}
-	if a.err != nil && a.q.attr == mad.AttrNodeInfo && a.q.from == nil && a.q.node == nil {
-		return fmt.Errorf("sweep: the own node: %w", a.err)
-	}
-	if a.err != nil {
-		r.unanswered(a.q, a.err)
-	}
-	if r.o.Progress != nil && len(r.nodes) > known {
-		r.o.Progress(len(r.nodes))
-	}
-	return nil
+func (q question) request() Request {
+	return Request{Node: q.node, Path: q.path, Method: mad.MethodGet, Attr: q.attr, Modifier: q.modifier}
 }

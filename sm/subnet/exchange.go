@@ -1,0 +1,160 @@
+package subnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"heddle/mad"
+	"heddle/umad"
+)
+
+// Request is an SMP to an agent, by directed route.
+type Request struct {
+	// Node is whom it goes to; nil where that is not known yet.
+	Node     *Node
+	Path     []uint8
+	Method   mad.Method
+	Attr     mad.AttrID
+	Modifier uint32
+	Data     []byte // up to 64 bytes, of a Set
+}
+
+// Exchange sends requests and takes their answers until there are no more:
+// many at once, few to one node. take gives the next one, with ok false where
+// there is none as long as nothing more is answered; done takes the answer to
+// each, or the error umad.ErrTimeout, and both are called by one goroutine. The
+// error is done's, the port's, or the context's.
+func Exchange[Q any](ctx context.Context, port *umad.Port, o Options,
+	take func() (q Q, ok bool), request func(Q) Request, done func(Q, *mad.Datagram, error) error,
+) (requests int, err error) {
+	o = o.filled()
+	x := &exchange[Q]{
+		port: port, o: o, request: request, answers: make(chan answer[Q], o.Window), nodes: map[*Node]*queue[Q]{},
+	}
+	for {
+		if err := x.send(take); err != nil {
+			return x.requests, err
+		}
+		if x.out == 0 {
+			return x.requests, nil
+		}
+		select {
+		case a := <-x.answers:
+			if err := x.receive(a, done); err != nil {
+				return x.requests, err
+			}
+		case <-ctx.Done():
+			return x.requests, context.Cause(ctx)
+		}
+	}
+}
+
+// exchange is what is under way.
+type exchange[Q any] struct {
+	port     *umad.Port
+	o        Options
+	request  func(Q) Request
+	answers  chan answer[Q]
+	out      int // requests not answered
+	requests int
+	nodes    map[*Node]*queue[Q]
+	ready    []Q // held back before, may be sent now
+}
+
+// queue is what is under way to one node.
+type queue[Q any] struct {
+	asking int
+	held   []Q
+}
+
+// answer is what came of a request.
+type answer[Q any] struct {
+	q   Q
+	d   mad.Datagram
+	err error
+}
+
+// send sends as much as the windows allow. Requests to a node that has enough
+// of them wait.
+func (x *exchange[Q]) send(take func() (Q, bool)) error {
+	for x.out < x.o.Window {
+		q, ok := x.next(take)
+		if !ok {
+			return nil
+		}
+		r := x.request(q)
+		if r.Node != nil {
+			n := x.nodes[r.Node]
+			if n == nil {
+				n = &queue[Q]{}
+				x.nodes[r.Node] = n
+			}
+			if n.asking >= x.o.PerNode {
+				n.held = append(n.held, q)
+				continue
+			}
+			n.asking++
+		}
+		if err := x.start(q, &r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *exchange[Q]) next(take func() (Q, bool)) (q Q, ok bool) {
+	if last := len(x.ready) - 1; last >= 0 {
+		q = x.ready[last]
+		x.ready = x.ready[:last]
+		return q, true
+	}
+	return take()
+}
+
+func (x *exchange[Q]) start(q Q, r *Request) error {
+	m := &umad.Message{Address: umad.ByRoute(), Data: make([]byte, mad.Size)}
+	d := m.Datagram()
+	d.SetHeader(mad.Header{
+		Class: mad.ClassDirected, ClassVersion: 1, Method: r.Method, Attr: r.Attr, Modifier: r.Modifier,
+	})
+	d.SetMKey(x.o.MKey)
+	if err := d.SetPath(r.Path); err != nil {
+		return err
+	}
+	copy(d.Data(), r.Data)
+	err := x.port.Start(m, x.o.Call, func(m *umad.Message, err error) {
+		a := answer[Q]{q: q, err: err}
+		if err == nil {
+			a.d = *m.Datagram()
+		}
+		x.answers <- a // there is room for all that is outstanding
+	})
+	if err != nil {
+		return fmt.Errorf("%v of %v: %w", r.Method, r.Attr.Name(mad.ClassDirected), err)
+	}
+	x.out++
+	x.requests++
+	return nil
+}
+
+// receive gives an answer to done, and lets go what its node held back.
+func (x *exchange[Q]) receive(a answer[Q], done func(Q, *mad.Datagram, error) error) error {
+	x.out--
+	if r := x.request(a.q); r.Node != nil {
+		n := x.nodes[r.Node]
+		n.asking--
+		if len(n.held) > 0 {
+			x.ready = append(x.ready, n.held[0])
+			n.held = n.held[1:]
+		}
+	}
+	switch {
+	case a.err == nil:
+		return done(a.q, &a.d, nil)
+	case errors.Is(a.err, umad.ErrTimeout):
+		return done(a.q, nil, umad.ErrTimeout)
+	default:
+		return a.err
+	}
+}
