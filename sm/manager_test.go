@@ -1,0 +1,93 @@
+package sm_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"heddle/emu"
+	"heddle/fabric/topology"
+	"heddle/mad"
+	"heddle/route"
+	"heddle/route/unicast"
+	"heddle/sm"
+	"heddle/umad"
+)
+
+// engine is one of route/unicast, as a Manager takes it.
+func engine(t *testing.T, name string) sm.Unicast {
+	t.Helper()
+	e, err := unicast.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sm.Unicast{Name: name, Route: func(g *route.Graph, h *route.Hops, lids *route.LIDs, workers int) (*route.LFTs, error) {
+		return e.Route(g, h, lids, unicast.Options{Workers: workers})
+	}}
+}
+
+// managed is an emulated subnet with a manager at its first adapter.
+type managed struct {
+	*sm.Manager
+	live *emu.Live
+}
+
+func manage(t *testing.T, spec string, cfg emu.Config, test func(t *testing.T, m managed)) {
+	t.Helper()
+	f, err := topology.Generate(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		live, err := emu.Start(f, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dev, err := live.Open("", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := umad.NewPort(dev)
+		m, err := sm.New(port, sm.Config{Unicast: []sm.Unicast{engine(t, "updown"), engine(t, "minhop")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, managed{m, live})
+		if err := errors.Join(port.Close(), live.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// states counts the ports with a link by their state.
+func (m managed) states(t *testing.T) map[mad.PortState]int {
+	t.Helper()
+	states := map[mad.PortState]int{}
+	if err := m.live.Do(func(s *emu.Subnet) error {
+		for state, n := range s.States() {
+			states[state] += n
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return states
+}
+
+func TestSweepBringsUp(t *testing.T) {
+	for _, spec := range []string{"fat-tree:k=4", "torus:3x3x3,e=1", "dragonfly:a=4,p=2,h=2"} {
+		manage(t, spec, emu.Config{}, func(t *testing.T, m managed) {
+			r, err := m.Sweep(t.Context())
+			if err != nil || r.Failed > 0 || r.Again {
+				t.Fatalf("%s: %+v, %v", spec, r, err)
+			}
+			if states := m.states(t); states[mad.PortInit] > 0 || states[mad.PortArmed] > 0 || states[mad.PortActive] == 0 {
+				t.Errorf("%s: ports %v", spec, states)
+			}
+			again, err := m.Sweep(t.Context())
+			if err != nil || again.Sent > 0 {
+				t.Errorf("%s: the second sweep sent %d SMPs, %v", spec, again.Sent, err)
+			}
+		})
+	}
+}
