@@ -122,7 +122,7 @@ func (p *Port) answered(m *Message) {
 	p.mu.Lock()
 	t := p.table.get(shortTID(m))
 	if t == nil || !t.isAnswer(m) {
-		if t != nil && t.alarm.place == 0 && t.transfer == nil {
+		if t != nil && p.features.Timers && t.transfer == nil {
 			p.arm(&t.alarm, time.Now().Add(t.timeout)) // the device takes it for the answer
 		}
 		p.mu.Unlock()
@@ -214,13 +214,24 @@ func (p *Port) send(t *transaction) (done func(*Message, error), err error) {
 	return nil, nil
 }
 
-// await sets the alarm for the answer to t where the device does not watch the
-// time. The lock is held.
+// await sets the alarm for the answer to t. Where the device watches the time,
+// the alarm is for a device that forgets: the kernel tells nothing of a request
+// whose send failed below it. The lock is held.
 func (p *Port) await(t *transaction) {
-	if !p.features.Timers {
-		p.arm(&t.alarm, time.Now().Add(t.timeout))
+	timeout := t.timeout
+	if p.features.Timers {
+		timeout += forgotten
+		if p.features.RMPP {
+			timeout += longTransfer // of an answer, of which nothing is seen before its end
+		}
 	}
+	p.arm(&t.alarm, time.Now().Add(timeout))
 }
+
+const (
+	forgotten    = time.Second
+	longTransfer = time.Minute
+)
 
 // end takes t out of what is outstanding. The lock is held; the caller calls
 // done when it is not.

@@ -249,6 +249,27 @@ func TestMismatchedOnly(t *testing.T) {
 	})
 }
 
+// TestDeviceForgets is a device with timers that does not tell of a request any
+// more, as the kernel does where a send fails below it.
+func TestDeviceForgets(t *testing.T) {
+	for _, rmpp := range []bool{false, true} {
+		o := umadtest.Options{Loss: 1, Forgets: true, Features: umad.Features{Timers: true, RMPP: rmpp}}
+		inBubble(t, o, func(t *testing.T, p ports) {
+			start := time.Now()
+			if _, err := p.client.Call(t.Context(), request(), umad.CallOptions{Retries: 1}); !errors.Is(err, umad.ErrTimeout) {
+				t.Errorf("error %v, want ErrTimeout", err)
+			}
+			want := 2 * (200*time.Millisecond + time.Second)
+			if rmpp {
+				want += 2 * time.Minute
+			}
+			if took := time.Since(start); took != want {
+				t.Errorf("RMPP by the device %v: gave up after %v, want %v", rmpp, took, want)
+			}
+		})
+	}
+}
+
 func TestDirectedAnswerComesBack(t *testing.T) {
 	inBubble(t, umadtest.Options{Delay: time.Millisecond}, func(t *testing.T, p ports) {
 		smp := umad.Agent{Class: mad.ClassDirected, Version: 1, Methods: []mad.Method{mad.MethodGet}}

@@ -29,6 +29,8 @@ type Options struct {
 	// Features is what the devices say of themselves; Timers they do have, RMPP
 	// means that messages of any length pass whole.
 	Features umad.Features
+	// Forgets lets the timers fail to give requests back.
+	Forgets bool
 }
 
 // Device is one end of a pair.
@@ -179,7 +181,7 @@ func (d *Device) sending(m *umad.Message, timeout time.Duration) error {
 	}
 	d.sent++
 	d.last = m.Clone()
-	if timeout > 0 && d.link.options.Features.Timers {
+	if timeout > 0 && d.link.options.Features.Timers && !d.link.options.Forgets {
 		d.tries++
 		d.asked[tid(m)] = d.tries
 		back := m.Clone()
