@@ -53,6 +53,7 @@ func (h *Held) Answered(guid ib.GUID, attr mad.AttrID, modifier uint32, data []b
 		if info, err := mad.ParseSwitchInfo(data); err == nil {
 			s.Info = info
 		}
+	default: // of what is not kept here
 	}
 }
 
