@@ -92,6 +92,9 @@ func (w *walk) portInfo(q question, info mad.PortInfo) {
 	n, number := q.node, uint8(q.modifier)
 	p := &n.Ports[number]
 	p.Answered, p.Info = true, info
+	if w.pkeys && (!n.IsSwitch() || number == 0) {
+		w.askPKeys(n, q.path, number, 0)
+	}
 	if info.PortState < mad.PortInit || n.IsSwitch() && number == 0 {
 		return
 	}
@@ -100,6 +103,25 @@ func (w *walk) portInfo(q question, info mad.PortInfo) {
 	}
 	if p.peer == nil && (n.IsSwitch() || n.own) {
 		w.askBeyond(q, number)
+	}
+}
+
+func (w *walk) askPKeys(n *Node, path []uint8, port uint8, block uint16) {
+	w.ask(question{attr: mad.AttrPKeyTable, modifier: mad.PKeyTableModifier(0, block), path: path, node: n, port: port})
+}
+
+// pkeyTable takes a block of a port's P_Key table, and asks for the next one
+// unless this one is empty: nobody leaves out a whole block.
+func (w *walk) pkeyTable(q question, t mad.PKeyTable) {
+	n := q.node
+	p := &n.Ports[q.port]
+	if uint32(len(p.PKeys)) != q.modifier*uint32(len(t)) {
+		return // an answer to another way to the same port
+	}
+	length := max(int(n.Info.PartitionCap), 1)
+	p.PKeys = append(p.PKeys, t[:min(len(t), length-len(p.PKeys))]...)
+	if len(p.PKeys) < length && t != (mad.PKeyTable{}) {
+		w.askPKeys(n, q.path, q.port, uint16(q.modifier)+1)
 	}
 }
 

@@ -16,6 +16,8 @@ type Options struct {
 	Call            umad.CallOptions
 	// MKey is put into each request.
 	MKey mad.MKey
+	// PKeys asks for the P_Key tables of the ports with a LID.
+	PKeys bool
 	// Progress is told now and then how many nodes are known.
 	Progress func(nodes int)
 }
@@ -44,6 +46,7 @@ func (o Options) filled() Options {
 func Sweep(ctx context.Context, port *umad.Port, o Options) (*View, error) {
 	o = o.filled()
 	w := newWalk()
+	w.pkeys = o.PKeys
 	done := func(q question, d *mad.Datagram, err error) error {
 		known := len(w.nodes)
 		if err == nil {

@@ -15,7 +15,8 @@ type question struct {
 	path     []uint8
 	// node is whom it goes to; nil for the NodeInfo of whoever is there.
 	node *Node
-	// from and port lead there, of a NodeInfo; nil for the own node.
+	// from and port lead there, of a NodeInfo; nil for the own node. Of a
+	// P_KeyTable, port is whose it is.
 	from *Node
 	port uint8
 }
@@ -26,6 +27,7 @@ type walk struct {
 	next    int // of todo
 	nodes   map[ib.GUID]*Node
 	ownPort uint8
+	pkeys   bool // P_Key tables are asked for
 	faults  []fabric.Fault
 }
 
@@ -62,6 +64,8 @@ func (w *walk) answered(q question, d *mad.Datagram) error {
 		return parsed(w, q, d, mad.ParseSwitchInfo, (*walk).switchInfo)
 	case mad.AttrPortInfo:
 		return parsed(w, q, d, mad.ParsePortInfo, (*walk).portInfo)
+	case mad.AttrPKeyTable:
+		return parsed(w, q, d, mad.ParsePKeyTable, (*walk).pkeyTable)
 	case mad.AttrMlnxExtPortInfo:
 		return parsed(w, q, d, mad.ParseMlnxExtPortInfo, (*walk).mlnxExtPortInfo)
 	default:
@@ -91,8 +95,11 @@ func (w *walk) unanswered(q question, reason error) {
 		at = fmt.Sprintf("%s, behind %s port %d", at, q.from.Label(), q.port)
 	}
 	what := q.attr.Name(mad.ClassDirected)
-	if q.attr == mad.AttrPortInfo {
+	switch q.attr {
+	case mad.AttrPortInfo:
 		what += fmt.Sprintf(" of port %d", q.modifier)
+	case mad.AttrPKeyTable:
+		what += fmt.Sprintf(" of port %d, block %d", q.port, q.modifier)
 	}
 	w.report(fabric.FaultUnreachable, fabric.Error, "%s: no %s: %v", at, what, reason)
 }

@@ -355,3 +355,11 @@ func TestWalkRefusesStatus(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestWalkNamesPKeyTables(t *testing.T) {
+	w := newWalk()
+	w.unanswered(question{attr: mad.AttrPKeyTable, modifier: 1, port: 2, path: []uint8{3}, node: &Node{Path: []uint8{3}}}, errSilent)
+	if len(w.faults) != 1 || !strings.HasSuffix(w.faults[0].Text, "(path 0,3): no P_KeyTable of port 2, block 1: silent") {
+		t.Errorf("%v", w.faults)
+	}
+}
