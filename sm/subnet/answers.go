@@ -71,8 +71,12 @@ func (w *walk) conflict(at *Node, port uint8, to *Node, toPort uint8, have *Port
 		at.Label(), port, to.Label(), toPort, have.peer.Label(), have.number)
 }
 
+// askSwitch asks for what a switch is; its ports follow when that is answered.
 func (w *walk) askSwitch(n *Node) {
 	w.ask(question{attr: mad.AttrSwitchInfo, path: n.Path, node: n})
+}
+
+func (w *walk) askPorts(n *Node) {
 	for port := range n.Ports {
 		w.askPort(n, n.Path, uint8(port))
 	}
@@ -84,7 +88,16 @@ func (w *walk) askPort(n *Node, path []uint8, port uint8) {
 
 func (w *walk) nodeDescription(q question, d mad.NodeDescription) { q.node.Description = d.String() }
 
-func (w *walk) switchInfo(q question, info mad.SwitchInfo) { q.node.Switch = info }
+func (w *walk) switchInfo(q question, info mad.SwitchInfo) {
+	q.node.Switch = info
+	if !w.clear || !info.PortStateChange || q.data != nil {
+		w.askPorts(q.node)
+		return
+	}
+	q.node.Changed = true
+	q.data = info.AppendTo(nil) // writing the bit clears it
+	w.ask(q)
+}
 
 // portInfo takes what a port is and, where it leads on, asks who is there. The
 // walk goes through switches, and out of the node where it began.

@@ -23,8 +23,10 @@ type Request struct {
 // Exchange sends requests and takes their answers until there are no more:
 // many at once, few to one node. take gives the next one, with ok false where
 // there is none as long as nothing more is answered; done takes the answer to
-// each, or the error umad.ErrTimeout, and both are called by one goroutine. The
-// error is done's, the port's, or the context's.
+// each, or the error umad.ErrTimeout, and both are called by one goroutine. A
+// node that let two requests in a row time out is not asked any more: what was
+// for it ends with umad.ErrTimeout at once, so that nobody waits long for the
+// dead. The error is done's, the port's, or the context's.
 func Exchange[Q any](ctx context.Context, port *umad.Port, o Options,
 	take func() (q Q, ok bool), request func(Q) Request, done func(Q, *mad.Datagram, error) error,
 ) (requests int, err error) {
@@ -33,7 +35,7 @@ func Exchange[Q any](ctx context.Context, port *umad.Port, o Options,
 		port: port, o: o, request: request, answers: make(chan answer[Q], o.Window), nodes: map[*Node]*queue[Q]{},
 	}
 	for {
-		if err := x.send(take); err != nil {
+		if err := x.send(take, done); err != nil {
 			return x.requests, err
 		}
 		if x.out == 0 {
@@ -66,7 +68,12 @@ type exchange[Q any] struct {
 type queue[Q any] struct {
 	asking int
 	held   []Q
+	silent int // requests in a row that timed out
 }
+
+// giveUp is the number of requests in a row that time out before a node counts
+// as dead.
+const giveUp = 2
 
 // answer is what came of a request.
 type answer[Q any] struct {
@@ -77,7 +84,7 @@ type answer[Q any] struct {
 
 // send sends as much as the windows allow. Requests to a node that has enough
 // of them wait.
-func (x *exchange[Q]) send(take func() (Q, bool)) error {
+func (x *exchange[Q]) send(take func() (Q, bool), done func(Q, *mad.Datagram, error) error) error {
 	for x.out < x.o.Window {
 		q, ok := x.next(take)
 		if !ok {
@@ -90,7 +97,13 @@ func (x *exchange[Q]) send(take func() (Q, bool)) error {
 				n = &queue[Q]{}
 				x.nodes[r.Node] = n
 			}
-			if n.asking >= x.o.PerNode {
+			switch {
+			case n.silent >= giveUp:
+				if err := done(q, nil, umad.ErrTimeout); err != nil {
+					return err
+				}
+				continue
+			case n.asking >= x.o.PerNode:
 				n.held = append(n.held, q)
 				continue
 			}
@@ -141,20 +154,30 @@ func (x *exchange[Q]) start(q Q, r *Request) error {
 // receive gives an answer to done, and lets go what its node held back.
 func (x *exchange[Q]) receive(a answer[Q], done func(Q, *mad.Datagram, error) error) error {
 	x.out--
-	if r := x.request(a.q); r.Node != nil {
-		n := x.nodes[r.Node]
-		n.asking--
-		if len(n.held) > 0 {
-			x.ready = append(x.ready, n.held[0])
-			n.held = n.held[1:]
-		}
-	}
-	switch {
-	case a.err == nil:
-		return done(a.q, &a.d, nil)
-	case errors.Is(a.err, umad.ErrTimeout):
-		return done(a.q, nil, umad.ErrTimeout)
-	default:
+	late := errors.Is(a.err, umad.ErrTimeout)
+	if a.err != nil && !late {
 		return a.err
 	}
+	if r := x.request(a.q); r.Node != nil {
+		x.release(x.nodes[r.Node], late)
+	}
+	if late {
+		return done(a.q, nil, umad.ErrTimeout)
+	}
+	return done(a.q, &a.d, nil)
+}
+
+// release lets go what a node held back: the next, or all if it is dead.
+func (x *exchange[Q]) release(n *queue[Q], late bool) {
+	n.asking--
+	n.silent++
+	if !late {
+		n.silent = 0
+	}
+	ready := min(1, len(n.held))
+	if n.silent >= giveUp {
+		ready = len(n.held)
+	}
+	x.ready = append(x.ready, n.held[:ready]...)
+	n.held = n.held[ready:]
 }

@@ -2,7 +2,6 @@ package subnet
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +19,12 @@ type Node struct {
 	Info        mad.NodeInfo
 	Description string
 	Switch      mad.SwitchInfo // of a switch
+	// Changed says that a switch told of a port whose state changed since the
+	// last sweep that cleared that.
+	Changed bool
+	// Stale is for how many sweeps the node did not answer, though its link is
+	// up: all of this is what a sweep before saw. See View.Keep.
+	Stale int
 	// Ports are by number, from 0 to NumPorts; an adapter has no port 0.
 	Ports []Port
 	// Path is a directed route to it.
@@ -115,13 +120,8 @@ func (w *walk) view() *View {
 	for _, n := range w.nodes {
 		v.Nodes = append(v.Nodes, n)
 	}
-	slices.SortFunc(v.Nodes, func(a, b *Node) int { return compare(a.GUID(), b.GUID()) })
-	for i, n := range v.Nodes {
-		n.ID = fabric.NodeID(i)
-		if n.own {
-			v.Own = fabric.End{Node: n.ID, Port: uint16(w.ownPort)}
-		}
-	}
+	v.Own.Port = uint16(w.ownPort)
+	v.renumber()
 	v.unseen = w.faults
 	v.Rebuild()
 	return v

@@ -16,6 +16,9 @@ type Options struct {
 	Call            umad.CallOptions
 	// MKey is put into each request.
 	MKey mad.MKey
+	// ClearChanges lets a sweep clear PortStateChange of switches, as only a
+	// subnet manager may.
+	ClearChanges bool
 	// PKeys asks for the P_Key tables of the ports with a LID.
 	PKeys bool
 	// Progress is told now and then how many nodes are known.
@@ -46,6 +49,7 @@ func (o Options) filled() Options {
 func Sweep(ctx context.Context, port *umad.Port, o Options) (*View, error) {
 	o = o.filled()
 	w := newWalk()
+	w.clear = o.ClearChanges
 	w.pkeys = o.PKeys
 	done := func(q question, d *mad.Datagram, err error) error {
 		known := len(w.nodes)
@@ -76,5 +80,9 @@ func Sweep(ctx context.Context, port *umad.Port, o Options) (*View, error) {
 func (q question) isOwn() bool { return q.attr == mad.AttrNodeInfo && q.from == nil }
 
 func (q question) request() Request {
-	return Request{Node: q.node, Path: q.path, Method: mad.MethodGet, Attr: q.attr, Modifier: q.modifier}
+	r := Request{Node: q.node, Path: q.path, Method: mad.MethodGet, Attr: q.attr, Modifier: q.modifier}
+	if q.data != nil {
+		r.Method, r.Data = mad.MethodSet, q.data
+	}
+	return r
 }

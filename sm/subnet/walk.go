@@ -19,6 +19,8 @@ type question struct {
 	// P_KeyTable, port is whose it is.
 	from *Node
 	port uint8
+	// data is that of a Set; nil for a Get.
+	data []byte
 }
 
 // walk is a discovery that is under way.
@@ -28,7 +30,10 @@ type walk struct {
 	nodes   map[ib.GUID]*Node
 	ownPort uint8
 	pkeys   bool // P_Key tables are asked for
-	faults  []fabric.Fault
+	// clear has PortStateChange cleared, before the ports are read, so that
+	// what changes after that is seen by the next sweep.
+	clear  bool
+	faults []fabric.Fault
 }
 
 func newWalk() *walk {
@@ -84,8 +89,12 @@ func parsed[T any](w *walk, q question, d *mad.Datagram, parse func([]byte) (T, 
 
 // unanswered notes that nobody gave an answer that can be used.
 func (w *walk) unanswered(q question, reason error) {
-	if q.attr == mad.AttrMlnxExtPortInfo {
+	switch q.attr {
+	case mad.AttrMlnxExtPortInfo:
 		return // most devices do not have it
+	case mad.AttrSwitchInfo:
+		w.askPorts(q.node)
+	default:
 	}
 	at := "path " + pathText(q.path)
 	switch {
