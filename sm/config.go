@@ -1,8 +1,10 @@
 package sm
 
 import (
+	"cmp"
 	"log/slog"
 	"runtime"
+	"time"
 
 	"heddle/route"
 	"heddle/sm/plan"
@@ -23,7 +25,14 @@ type Config struct {
 	Ask subnet.Options
 	// Workers is how many goroutines route; zero means one for each CPU.
 	Workers int
-	Log     *slog.Logger
+	// Interval is how often each switch is looked at: 10 s by default. Settle
+	// is how long a sweep waits for more of the same event: 50 ms. Retry is
+	// how long after a sweep that failed the next one comes: 1 s.
+	Interval, Settle, Retry time.Duration
+	// Patience is for how many sweeps a node stays that does not answer, though
+	// its link is up: 2 by default.
+	Patience int
+	Log      *slog.Logger
 }
 
 // Unicast is a routing engine of route/unicast, as the Manager calls it.
@@ -42,5 +51,10 @@ func (c Config) filled() Config {
 	if c.Workers <= 0 {
 		c.Workers = runtime.NumCPU()
 	}
+	c.Interval = cmp.Or(c.Interval, 10*time.Second)
+	c.Settle = cmp.Or(c.Settle, 50*time.Millisecond)
+	c.Retry = cmp.Or(c.Retry, time.Second)
+	c.Patience = cmp.Or(c.Patience, 2)
+	c.Ask.ClearChanges = true
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"heddle/ib"
 	"heddle/mad"
 	"heddle/route"
 	"heddle/sm/plan"
@@ -12,13 +13,15 @@ import (
 	"heddle/umad"
 )
 
-// Manager is a subnet manager at a port. Its methods are for one goroutine.
+// Manager is a subnet manager at a port. Its methods are for one goroutine, but
+// for Resweep.
 type Manager struct {
-	port *umad.Port
-	cfg  Config
-	held *plan.Held
-	view *subnet.View
-	lids plan.LIDs
+	port   *umad.Port
+	cfg    Config
+	wanted chan string // holds one: why a sweep is wanted
+	held   *plan.Held
+	view   *subnet.View
+	lids   plan.LIDs
 }
 
 // New makes the manager of a port's subnet, which stays the caller's to close.
@@ -27,7 +30,7 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 	if len(cfg.Unicast) == 0 {
 		return nil, errors.New("subnet manager: no unicast routing engine")
 	}
-	return &Manager{port: port, cfg: cfg, held: plan.NewHeld()}, nil
+	return &Manager{port: port, cfg: cfg, wanted: make(chan string, 1), held: plan.NewHeld()}, nil
 }
 
 // View is what the last sweep saw; nil before the first.
@@ -53,11 +56,9 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.view = view
-	r := &Report{Nodes: len(view.Nodes), Switches: len(view.Fabric.Switches()), Asked: view.Requests}
-	for _, f := range view.Faults {
-		m.cfg.Log.Warn("sweep", "fault", f.String())
-	}
+	r := &Report{Asked: view.Requests}
+	m.observe(view)
+	r.Nodes, r.Switches = len(view.Nodes), len(view.Fabric.Switches())
 	if err := m.address(ctx, r); err != nil {
 		return r, err
 	}
@@ -71,6 +72,29 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 	}
 	m.cfg.Log.Info("subnet up", "nodes", r.Nodes, "switches", r.Switches, "engine", r.Engine, "sent", r.Sent, "failed", r.Failed)
 	return r, nil
+}
+
+// observe takes over a view: it keeps the nodes that are silent only for the
+// moment, and forgets what those held that were gone or lost their power.
+func (m *Manager) observe(view *subnet.View) {
+	before := map[ib.GUID]bool{}
+	if m.view != nil {
+		for _, n := range view.Keep(m.view, m.cfg.Patience) {
+			m.cfg.Log.Warn("node does not answer, and is kept", "node", n.Label(), "sweeps", n.Stale)
+		}
+		for _, n := range m.view.Nodes {
+			before[n.GUID()] = true
+		}
+	}
+	for _, n := range view.Nodes {
+		if !before[n.GUID()] || n.IsSwitch() && n.Switch.LinearFDBTop == 0 {
+			m.held.Forget(n.GUID())
+		}
+	}
+	for _, f := range view.Faults {
+		m.cfg.Log.Warn("sweep", "fault", f.String())
+	}
+	m.view = view
 }
 
 // address gives the ports their LIDs, the manager's own first of all.
@@ -148,11 +172,14 @@ func (m *Manager) run(ctx context.Context, r *Report, stages ...plan.Stage) erro
 func (m *Manager) send(ctx context.Context, s *plan.Stage) (failed int, err error) {
 	next := 0
 	take := func() (*plan.SMP, bool) {
-		if next == len(s.SMPs) {
-			return nil, false
+		for next < len(s.SMPs) {
+			next++
+			if q := &s.SMPs[next-1]; q.Node.Stale == 0 {
+				return q, true
+			}
+			failed++ // the silent are not asked: when they answer again, a sweep follows
 		}
-		next++
-		return &s.SMPs[next-1], true
+		return nil, false
 	}
 	done := func(q *plan.SMP, d *mad.Datagram, err error) error {
 		if err == nil && d.Status() != mad.StatusOK {

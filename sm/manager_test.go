@@ -22,7 +22,7 @@ func engine(t *testing.T, name string) sm.Unicast {
 		t.Fatal(err)
 	}
 	return sm.Unicast{Name: name, Route: func(g *route.Graph, h *route.Hops, lids *route.LIDs, workers int) (*route.LFTs, error) {
-		return e.Route(g, h, lids, unicast.Options{Workers: workers})
+		return e.Route(g, h, lids, unicast.Options{Workers: workers, Connect: true})
 	}}
 }
 

@@ -5,7 +5,12 @@ import "heddle/route"
 // minhop allows all paths of fewest hops, as OpenSM's default engine. On
 // fabrics with loops, such as a torus, it can deadlock.
 func minhop(g *route.Graph, h *route.Hops, lids *route.LIDs, o Options) (*route.LFTs, error) {
-	return balance(g, lids, o.Workers, func(v, leaf int32, list []route.Arc) []route.Arc {
+	return balance(g, lids, o.Workers, shortest(g, h))
+}
+
+// shortest chooses all exits on paths of fewest hops.
+func shortest(g *route.Graph, h *route.Hops) chooser {
+	return func(v, leaf int32, list []route.Arc) []route.Arc {
 		row := h.To(leaf)
 		if row[v] == route.Far {
 			return list
@@ -16,5 +21,5 @@ func minhop(g *route.Graph, h *route.Hops, lids *route.LIDs, o Options) (*route.
 			}
 		}
 		return list
-	})
+	}
 }

@@ -13,6 +13,10 @@ type Options struct {
 	Workers int
 	// Roots of updown, as vertices; where empty, updown finds its own.
 	Roots []int32
+	// Connect lets updown connect switches between which no path is allowed:
+	// what a subnet manager needs to be told of traps, at the price of turns
+	// that could be part of a deadlock. Adapters are connected in any case.
+	Connect bool
 }
 
 // Engine describes a routing engine.

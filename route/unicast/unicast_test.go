@@ -160,6 +160,34 @@ func TestUpdownHasNoCycles(t *testing.T) {
 	})
 }
 
+// TestUpdownConnects: with Connect, every LID that minhop reaches is reached
+// from everywhere, without a loop.
+func TestUpdownConnects(t *testing.T) {
+	engines := map[string]unicast.Engine{}
+	for _, e := range unicast.Engines() {
+		engines[e.Name] = e
+	}
+	left := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n := drawNet(t)
+		wrong := func(name string, connect bool) int {
+			tables, err := engines[name].Route(n.g, n.h, n.lids, unicast.Options{Workers: 1, Connect: connect})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(route.CheckLFTs(tables))
+		}
+		want, got := wrong("minhop", false), wrong("updown", true)
+		if got != want {
+			t.Errorf("%d faults, minhop has %d", got, want)
+		}
+		left += wrong("updown", false) - want
+	})
+	if left == 0 {
+		t.Error("no net had switches without an allowed path: nothing was tested")
+	}
+}
+
 // TestUpdownWithoutWay: in a row of three switches whose ends are the roots, the
 // way from one to the other goes down before it goes up.
 func TestUpdownWithoutWay(t *testing.T) {

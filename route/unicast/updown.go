@@ -22,7 +22,10 @@ import (
 // packet that came down goes up again, a switch from which a path leads down
 // takes such a path, even where one that goes up first would be shorter. In
 // fabrics that are layered this costs nothing. Between switches without end
-// nodes, such as two roots, there may be no allowed path at all.
+// nodes, such as two roots, there may be no allowed path at all; Options.Connect
+// has paths of fewest hops there. They make no loop: where one comes to a switch
+// from which there is an allowed path, that is taken, and it leads only through
+// such switches.
 func updown(g *route.Graph, h *route.Hops, lids *route.LIDs, o Options) (*route.LFTs, error) {
 	if err := g.CheckPorts(); err != nil {
 		return nil, err
@@ -37,10 +40,25 @@ func updown(g *route.Graph, h *route.Hops, lids *route.LIDs, o Options) (*route.
 			return nil, err
 		}
 		if err = u.connects(h); err == nil {
-			return balance(g, lids, o.Workers, u.choose)
+			return balance(g, lids, o.Workers, u.chooser(g, h, o.Connect))
 		}
 	}
 	return nil, err
+}
+
+// chooser takes the allowed paths, and, if all are to be connected, the
+// shortest of g, which has no order, where there is none.
+func (u *upDown) chooser(g *route.Graph, h *route.Hops, connect bool) chooser {
+	if !connect {
+		return u.choose
+	}
+	any := shortest(g, h)
+	return func(v, leaf int32, list []route.Arc) []route.Arc {
+		if list = u.choose(v, leaf, list); len(list) > 0 {
+			return list
+		}
+		return any(v, leaf, list)
+	}
 }
 
 // candidates lists the orders to try.
