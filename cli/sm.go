@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"heddle/route"
+	"heddle/route/unicast"
+	"heddle/sm"
+
+	"github.com/spf13/cobra"
+)
+
+// smFlags are the flags of heddle sm.
+type smFlags struct {
+	port     portFlags
+	engines  []string
+	once     bool
+	verbose  bool
+	window   int
+	perNode  int
+	interval time.Duration
+}
+
+func (a *app) smCommand() *cobra.Command {
+	var f smFlags
+	cmd := &cobra.Command{
+		Use: "sm", Short: "Manage a subnet",
+		Long: "Bring a subnet up and keep it up: give its ports LIDs, write the forwarding tables\n" +
+			"of its switches, take its links to Active, and follow what changes, until it is\n" +
+			"interrupted. SIGHUP makes it look at the whole subnet again.\n\n" + portHelp,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			engines, err := unicastEngines(f.engines)
+			if err != nil {
+				return err
+			}
+			return a.manage(f, engines)
+		},
+	}
+	f.port.flags(cmd)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.engines, "unicast", []string{"updown", "minhop"}, "unicast engines, the next where one fails")
+	flags.BoolVar(&f.once, "once", false, "bring the subnet up, say what was done, and end")
+	flags.DurationVar(&f.interval, "interval", 10*time.Second, "how often each switch is asked whether something changed")
+	flags.IntVar(&f.window, "window", 64, "SMPs that wait for an answer at once")
+	flags.IntVar(&f.perNode, "per-node", 2, "of them, those to one node")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log more")
+	return cmd
+}
+
+// unicastEngines looks up engines as a Manager takes them.
+func unicastEngines(names []string) (engines []sm.Unicast, err error) {
+	for _, name := range names {
+		e, err := unicast.Lookup(strings.TrimSpace(name))
+		if err != nil {
+			return nil, usagef("--unicast: %v", err)
+		}
+		engines = append(engines, sm.Unicast{
+			Name: e.Name,
+			Route: func(g *route.Graph, h *route.Hops, lids *route.LIDs, workers int) (*route.LFTs, error) {
+				return e.Route(g, h, lids, unicast.Options{Workers: workers, Connect: true})
+			},
+		})
+	}
+	return engines, nil
+}
+
+func (a *app) manage(f smFlags, engines []sm.Unicast) error {
+	port, err := f.port.open()
+	if err != nil {
+		return err
+	}
+	defer port.Close() //nolint:errcheck // all is answered
+	cfg := sm.Config{Unicast: engines, Interval: f.interval, Log: a.emuLog(f.verbose)}
+	cfg.Ask.Call, cfg.Ask.Window, cfg.Ask.PerNode = f.port.call(), f.window, f.perNode
+	m, err := sm.New(port, cfg)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if f.once {
+		return a.bringUp(ctx, m)
+	}
+	return m.Run(ctx)
+}
+
+// bringUp sweeps until no link has to come up anew.
+func (a *app) bringUp(ctx context.Context, m *sm.Manager) error {
+	start := time.Now()
+	for {
+		r, err := m.Sweep(ctx)
+		if err != nil {
+			return err
+		}
+		if !r.Again {
+			_, err = fmt.Fprintf(a.out, "%d nodes, %d switches up in %v: %d SMPs asked, %d sent, %d failed; routed by %s\n",
+				r.Nodes, r.Switches, time.Since(start).Round(time.Millisecond), r.Asked, r.Sent, r.Failed, r.Engine)
+			return err
+		}
+	}
+}
