@@ -104,10 +104,9 @@ func (w *walk) unanswered(q question, reason error) {
 		at = fmt.Sprintf("%s, behind %s port %d", at, q.from.Label(), q.port)
 	}
 	what := q.attr.Name(mad.ClassDirected)
-	switch q.attr {
-	case mad.AttrPortInfo:
+	if q.attr == mad.AttrPortInfo {
 		what += fmt.Sprintf(" of port %d", q.modifier)
-	case mad.AttrPKeyTable:
+	} else if q.attr == mad.AttrPKeyTable {
 		what += fmt.Sprintf(" of port %d, block %d", q.port, q.modifier)
 	}
 	w.report(fabric.FaultUnreachable, fabric.Error, "%s: no %s: %v", at, what, reason)
