@@ -64,6 +64,10 @@ type Keys struct {
 	// First belongs at index 0: the default partition's, or that of a partition
 	// which asks for it.
 	First ib.PKey
+	// Insist says that a partition asks for it: what stands at index 0 has to
+	// make room. Else the default partition's key, if another one of these is
+	// there already, stays where it is.
+	Insist bool
 	// Others may stand anywhere. They are in the order of their low 15 bits,
 	// limited before full.
 	Others []ib.PKey
@@ -101,7 +105,7 @@ func (c *Config) Resolve(port Port) Keys {
 		}
 		all = append(all, keys...)
 	}
-	keys := Keys{First: all[first]}
+	keys := Keys{First: all[first], Insist: rank > 1}
 	keys.Others = slices.Delete(all, first, first+1)
 	return keys
 }
