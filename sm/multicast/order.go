@@ -1,0 +1,185 @@
+package multicast
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"heddle/mad"
+)
+
+// planner is the memory of plans.
+type planner struct {
+	audit   bool // all that the switches hold is to be looked at
+	work    []work
+	changes []change
+	topped  []bool // by vertex
+
+	up    []int32 // by vertex: union-find
+	when  []int32 // by vertex: the forest that up is of
+	epoch int32
+	comes []int32 // by edge: the MLID, plus one, whose tree it is new in
+}
+
+// change is one bit of one cell that is to change, of a port with a cable to a
+// switch.
+type change struct {
+	idx, edge int32 // edge is -1 where it is only known that nothing is known
+	work      int32
+	row       uint8
+	bit       uint16
+	come      bool
+}
+
+// judge finds out for each entry of a cell in which stage it may change.
+func (r *Router) judge(list []work) {
+	p := &r.plan
+	if n := r.state.Graph.NumVertices(); len(p.up) != n {
+		p.up, p.when, p.topped = make([]int32, n), make([]int32, n), make([]bool, n)
+		p.comes = make([]int32, r.state.Graph.NumEdges())
+	}
+	p.changes = p.changes[:0]
+	for i := range list {
+		r.gather(list, i)
+	}
+	slices.SortFunc(p.changes, func(a, b change) int {
+		return cmp.Or(cmp.Compare(a.idx, b.idx), cmp.Compare(a.edge, b.edge), cmp.Compare(a.work, b.work))
+	})
+	for rest := p.changes; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].idx == rest[0].idx {
+			n++
+		}
+		r.judgeGroup(list, rest[:n])
+		rest = rest[n:]
+	}
+}
+
+// gather lists the changes of a cell.
+func (r *Router) gather(list []work, i int) {
+	w := &list[i]
+	w.early, w.late = w.blind, w.blind && w.want != (mad.MulticastForwarding{})
+	for row := range rows {
+		idx := int32(int(w.block)*rows + row)
+		if w.blind && int(idx) < len(r.groups) && r.groups[idx].used {
+			r.plan.changes = append(r.plan.changes, change{idx: idx, edge: -1})
+		}
+		for diff := w.held[row] ^ w.want[row]; diff != 0; diff &= diff - 1 {
+			bit := diff & -diff
+			come := w.want[row]&bit != 0
+			w.shrinks = w.shrinks || !come
+			port := uint16(w.position)*16 + uint16(bits.TrailingZeros16(bit))
+			if e := r.edgeAt(w.vertex, port); e >= 0 {
+				r.plan.changes = append(r.plan.changes, change{idx, e, int32(i), uint8(row), bit, come})
+			}
+		}
+	}
+}
+
+// judgeGroup judges the changes of one MLID, which are sorted by edge. See the
+// package's documentation.
+func (r *Router) judgeGroup(list []work, changes []change) {
+	p := &r.plan
+	edges := r.state.Tree(int(changes[0].idx)).Edges
+	for i, c := range changes { // new where both ends come; else it is used already
+		if c.come && i > 0 && changes[i-1].edge == c.edge {
+			p.comes[c.edge] = c.idx + 1
+		}
+	}
+	known := changes[0].edge >= 0
+	p.epoch++
+	for _, e := range edges {
+		if p.comes[e] != changes[0].idx+1 {
+			known = r.unite(e) && known
+		}
+	}
+	known = r.eachEdge(changes, false, func(int32) {}) && known
+	// A: what may come before all else has gone.
+	r.place(list, changes, true, known)
+	p.epoch++
+	for _, e := range edges {
+		r.unite(e)
+	}
+	// B: what may go after all else has come.
+	r.place(list, changes, false, known)
+	for _, c := range changes {
+		if c.edge >= 0 {
+			p.comes[c.edge] = 0
+		}
+	}
+}
+
+// eachEdge unites the edges that come, or those that go, each once, and gives
+// those that close a cycle to closing. It tells whether there was none.
+func (r *Router) eachEdge(changes []change, come bool, closing func(edge int32)) bool {
+	open := true
+	for i, c := range changes {
+		if c.edge < 0 || c.come != come || i > 0 && changes[i-1].edge == c.edge {
+			continue
+		}
+		if come && r.plan.comes[c.edge] != c.idx+1 {
+			continue
+		}
+		if !r.unite(c.edge) {
+			open = false
+			closing(c.edge)
+		}
+	}
+	return open
+}
+
+// place puts changes into the stage that they have to be in: all of them where
+// it is not known that nothing has a cycle, else those that would close one.
+func (r *Router) place(list []work, changes []change, come, known bool) {
+	if !known {
+		for _, c := range changes {
+			list[c.work].fix(c, come)
+		}
+		return
+	}
+	r.eachEdge(changes, come, func(edge int32) {
+		at, _ := slices.BinarySearchFunc(changes, edge, func(c change, e int32) int { return cmp.Compare(c.edge, e) })
+		for ; at < len(changes) && changes[at].edge == edge; at++ {
+			list[changes[at].work].fix(changes[at], come)
+		}
+	})
+}
+
+// fix puts a change into one stage.
+func (w *work) fix(c change, come bool) {
+	switch {
+	case c.edge < 0 || c.come != come:
+	case come:
+		w.late = true
+		w.wait[c.row] |= c.bit
+	default:
+		w.early = true
+	}
+}
+
+// unite joins the two ends of an edge, and tells whether they were apart.
+func (r *Router) unite(e int32) bool {
+	a, b := r.state.Graph.Ends(e)
+	a, b = r.plan.find(a), r.plan.find(b)
+	if a == b {
+		return false
+	}
+	r.plan.up[a] = b
+	return true
+}
+
+func (p *planner) find(v int32) int32 {
+	for {
+		if p.when[v] != p.epoch {
+			p.when[v], p.up[v] = p.epoch, v
+		}
+		u := p.up[v]
+		if u == v {
+			return v
+		}
+		if p.when[u] == p.epoch {
+			p.up[v] = p.up[u]
+		}
+		v = u
+	}
+}

@@ -1,0 +1,238 @@
+package multicast
+
+import (
+	"math/bits"
+	"slices"
+
+	"heddle/fabric"
+	"heddle/ib"
+	"heddle/mad"
+	"heddle/sm/plan"
+	"heddle/sm/subnet"
+)
+
+// Plan is how the switches come to hold what they should.
+type Plan struct {
+	// Stages are at most two; a stage may be sent when all SMPs of the one
+	// before were answered well.
+	Stages []plan.Stage
+	// Cells are the blocks of tables that change, Sets the SMPs that write them,
+	// Tops those that write a MulticastFDBTop.
+	Cells, Sets, Tops int
+	// Blind are blocks of which it is not known what the switches hold. They
+	// are cleared first.
+	Blind int
+}
+
+// Block is a block of a switch's table.
+type Block struct {
+	Node     *subnet.Node
+	Modifier uint32
+}
+
+// Unknown lists the blocks that are to be written, or may have to be, and of
+// which it is not known what the switches hold. They should be read before Plan
+// is asked, so that what they hold already stays.
+func (r *Router) Unknown(held *plan.Held) (list []Block) {
+	for _, w := range r.unsettled(held) {
+		if w.blind {
+			list = append(list, Block{r.nodeOf(w.cell), w.modifier()})
+		}
+	}
+	return list
+}
+
+// Unsettled lists the MLIDs of which some switch does not hold what it should,
+// or is not known to, in ascending order. Switches that are not in the last view
+// do not count.
+func (r *Router) Unsettled(held *plan.Held) (list []ib.MLID) {
+	seen := map[int]bool{}
+	for _, w := range r.unsettled(held) {
+		for row := range rows {
+			idx := int(w.block)*rows + row
+			if w.want[row] != w.held[row] || w.blind && idx < len(r.groups) && r.groups[idx].used {
+				seen[idx] = true
+			}
+		}
+	}
+	for idx := range seen {
+		list = append(list, mlidOf(idx))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// work is a cell that a switch does not hold, and how it is to be written.
+type work struct {
+	*cell
+	held        mad.MulticastForwarding
+	blind       bool
+	wait        mad.MulticastForwarding // what may come in the second stage only
+	early, late bool                    // it has to be written in the first, in the second stage
+	shrinks     bool                    // some entry goes
+}
+
+func (c *cell) modifier() uint32 { return mad.MulticastModifier(c.block, c.position) }
+
+func (r *Router) nodeOf(c *cell) *subnet.Node { return r.nodes[r.state.Graph.Node(c.vertex)] }
+
+// unsettled lists the cells that switches of the last view are not known to
+// hold. The rest is not dirty any more.
+func (r *Router) unsettled(held *plan.Held) []work {
+	if r.state == nil {
+		return nil
+	}
+	if r.plan.audit {
+		r.audit(held)
+		r.plan.audit = false
+	}
+	list, dirty := r.plan.work[:0], r.want.dirty[:0]
+	for _, c := range r.want.dirty {
+		n := r.nodeOf(c)
+		if n == nil { // the next Rebase marks it again
+			c.dirty = false
+			continue
+		}
+		w := work{cell: c}
+		if b := blockOf(held.Switch(n.GUID()), c); b != nil {
+			w.held = *b
+		} else {
+			w.blind = true
+		}
+		if !w.blind && w.held == c.want {
+			c.dirty = false
+			continue
+		}
+		dirty = append(dirty, c)
+		list = append(list, w)
+	}
+	clear(r.want.dirty[len(dirty):])
+	r.want.dirty, r.plan.work = dirty, list
+	return list
+}
+
+func blockOf(s *plan.Switch, c *cell) *mad.MulticastForwarding {
+	if table := s.MFT[c.position]; int(c.block) < len(table) {
+		return table[c.block]
+	}
+	return nil
+}
+
+// audit makes cells for what switches hold and nobody wants.
+func (r *Router) audit(held *plan.Held) {
+	for v := range r.want.cells {
+		n := r.nodes[r.state.Graph.Node(int32(v))]
+		if n == nil {
+			continue
+		}
+		s := held.Switch(n.GUID())
+		for position := range r.want.cells[v] {
+			for block, b := range s.MFT[position] {
+				if b != nil && *b != (mad.MulticastForwarding{}) {
+					r.want.mark(r.want.cell(int32(v), uint8(position), uint16(block)))
+				}
+			}
+		}
+	}
+}
+
+// Plan finds the stages after which the switches hold what they should. What
+// they are known to hold already is not sent.
+func (r *Router) Plan(held *plan.Held) Plan {
+	list := r.unsettled(held)
+	if len(list) == 0 {
+		return Plan{}
+	}
+	slices.SortFunc(list, func(a, b work) int { return compare(a.cell, b.cell) })
+	r.judge(list)
+	var p Plan
+	first, second := plan.Stage{Name: "mft-vanish"}, plan.Stage{Name: "mft-come"}
+	early, late := stagesOf(list)
+	for i := range list {
+		w := &list[i]
+		inFirst := w.early || !w.late && early && (w.shrinks || !late)
+		if w.blind {
+			p.Blind++
+		}
+		if inFirst {
+			first.SMPs = append(first.SMPs, r.set(w, w.firstValue()))
+		}
+		if !inFirst || w.late {
+			second.SMPs = append(second.SMPs, r.set(w, w.want))
+		}
+	}
+	p.Cells, p.Sets = len(list), len(first.SMPs)+len(second.SMPs)
+	tops := r.tops(held)
+	p.Tops = len(tops)
+	second.SMPs = append(second.SMPs, tops...)
+	for _, s := range []plan.Stage{first, second} {
+		if len(s.SMPs) > 0 {
+			p.Stages = append(p.Stages, s)
+		}
+	}
+	return p
+}
+
+// stagesOf tells which stages have to be.
+func stagesOf(list []work) (early, late bool) {
+	for i := range list {
+		early, late = early || list[i].early, late || list[i].late
+	}
+	return early, late
+}
+
+// firstValue is what the cell is to hold after the first stage.
+func (w *work) firstValue() (m mad.MulticastForwarding) {
+	if w.blind {
+		return m
+	}
+	for row := range m {
+		m[row] = w.want[row] &^ w.wait[row]
+	}
+	return m
+}
+
+func (r *Router) set(w *work, value mad.MulticastForwarding) plan.SMP {
+	s := plan.SMP{Node: r.nodeOf(w.cell), Attr: mad.AttrMulticastForwarding, Modifier: w.modifier()}
+	value.AppendTo(s.Data[:0])
+	return s
+}
+
+// tops writes the MulticastFDBTop of switches that have one which is too low, or
+// none. It grows by powers of two blocks, so that a new block seldom needs it.
+func (r *Router) tops(held *plan.Held) (list []plan.SMP) {
+	for _, w := range r.plan.work {
+		n := r.nodeOf(w.cell)
+		if r.plan.topped[w.vertex] || n.Ports[0].Info.CapabilityMask&mad.CapMulticastFDBTop == 0 {
+			continue
+		}
+		r.plan.topped[w.vertex] = true
+		info := held.Switch(n.GUID()).Info
+		if info == (mad.SwitchInfo{}) {
+			info = n.Switch
+		}
+		need := r.want.top(w.vertex)
+		top := uint16(mlidOf(min(rows<<bits.Len(uint(need/rows)), ib.NumMLIDs) - 1))
+		if info.MulticastFDBTop >= uint16(mlidOf(need)) {
+			continue
+		}
+		info.MulticastFDBTop, info.PortStateChange = top, false
+		s := plan.SMP{Node: n, Attr: mad.AttrSwitchInfo}
+		info.AppendTo(s.Data[:0])
+		list = append(list, s)
+	}
+	for _, w := range r.plan.work {
+		r.plan.topped[w.vertex] = false
+	}
+	return list
+}
+
+// edgeAt is the edge in a port of a switch, alive or not; -1 for none.
+func (r *Router) edgeAt(v int32, port uint16) int32 {
+	g := r.state.Graph
+	link := r.fabric.Port(fabric.End{Node: g.Node(v), Port: port}).Link
+	if link == fabric.NoLink {
+		return -1
+	}
+	return g.Edge(link)
+}

@@ -1,0 +1,314 @@
+package multicast_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/fabric"
+	"heddle/ib"
+	"heddle/mad"
+	"heddle/sm/group"
+	"heddle/sm/plan"
+)
+
+// TestNoMomentWithALoop lets groups and fabrics change at random, and walks the
+// tables from every port after each single Set, in whatever order the Sets of a
+// stage come: nothing loops, arrives twice or goes to a stranger, and ports that
+// keep their way to each other do so at every moment.
+func TestNoMomentWithALoop(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newChaos(t)
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			c.step()
+			c.transit(true)
+			c.right()
+		}
+	})
+}
+
+// TestUnknownTables starts from switches that hold anything. What is promised is
+// promised for what members send, once a plan is done.
+func TestUnknownTables(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newChaos(t)
+		c.soil()
+		c.step()
+		c.step()
+		for range 3 {
+			c.transit(false)
+			c.right()
+			c.step()
+		}
+	})
+}
+
+// chaos draws what happens to a world.
+type chaos struct {
+	*world
+	t     *rapid.T
+	whole *fabric.Fabric // of all that there may be
+	now   *fabric.Fabric // of the same family
+	ends  []ib.GUID
+	mlids []ib.MLID
+	rng   *rand.Rand
+}
+
+func newChaos(t *rapid.T) *chaos {
+	n := func(low, high int) int { return rapid.IntRange(low, high).Draw(t, "n") }
+	form := rapid.SampledFrom([]func() string{
+		func() string { return fmt.Sprintf("random:switches=%d,degree=%d,hosts=%d", n(2, 14), n(2, 5), n(1, 2)) },
+		func() string { return fmt.Sprintf("torus:%dx%d,e=1", n(2, 4), n(2, 4)) },
+		func() string { return fmt.Sprintf("ring:n=%d", n(3, 9)) },
+		func() string { return "fat-tree:k=4" },
+		func() string { return "dragonfly:a=2,p=1,h=1" },
+	}).Draw(t, "form")()
+	whole := generate(t, form)
+	names := []string{"weave", "fulb", "minihop", "sssp-new"}
+	e := engine(t, rapid.SampledFrom(names).Draw(t, "engine"), n(1, 2))
+	c := &chaos{t: t, whole: whole, now: whole, world: newWorld(t, rebuilt(whole), e)}
+	for _, e := range whole.EndPorts() {
+		c.ends = append(c.ends, whole.Port(e).GUID)
+	}
+	c.ends = append(c.ends, whole.Port(fabric.End{Node: whole.Switches()[0]}).GUID)
+	for range n(1, 6) {
+		c.mlids = append(c.mlids, ib.FirstMLID+ib.MLID(n(0, 70)))
+	}
+	slices.Sort(c.mlids)
+	c.mlids = slices.Compact(c.mlids)
+	c.rng = rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+	if rapid.Bool().Draw(t, "before") { // groups that are there at first
+		c.update()
+		c.program()
+	}
+	return c
+}
+
+// step changes groups, the fabric, or both.
+func (c *chaos) step() {
+	switch rapid.SampledFrom([]string{"groups", "groups", "fabric", "both", "reroute"}).Draw(c.t, "step") {
+	case "groups":
+		c.update()
+	case "fabric":
+		c.alter()
+	case "both":
+		c.update()
+		c.alter()
+	case "reroute":
+		c.report = c.r.Reroute()
+	}
+}
+
+func (c *chaos) update() {
+	var b group.Batch
+	for _, mlid := range c.mlids {
+		switch rapid.SampledFrom([]string{"stay", "few", "few", "anew", "vanish"}).Draw(c.t, "group") {
+		case "few":
+			c.join(mlid, 2)
+			b.Changed = append(b.Changed, mlid)
+		case "anew":
+			c.groups[mlid] = group.Ports{}
+			c.join(mlid, len(c.ends))
+			b.Changed = append(b.Changed, mlid)
+		case "vanish":
+			delete(c.groups, mlid)
+			b.Vanished = append(b.Vanished, mlid)
+		}
+	}
+	c.report = c.r.Update(b, c.groups)
+}
+
+// join lets up to so many ports change what they are in a group.
+func (c *chaos) join(mlid ib.MLID, most int) {
+	p := c.groups[mlid]
+	for range rapid.IntRange(1, most).Draw(c.t, "changes") {
+		gid := ib.NewGID(ib.DefaultPrefix, rapid.SampledFrom(c.ends).Draw(c.t, "port"))
+		is := func(g ib.GID) bool { return g == gid }
+		p.Receivers = slices.DeleteFunc(slices.Clone(p.Receivers), is)
+		p.Senders = slices.DeleteFunc(slices.Clone(p.Senders), is)
+		switch rapid.IntRange(0, 4).Draw(c.t, "role") {
+		case 0:
+		case 1:
+			p.Senders = append(p.Senders, gid)
+		default:
+			p.Receivers = append(p.Receivers, gid)
+		}
+	}
+	c.groups[mlid] = p
+}
+
+// alter takes nodes and links away, and others back.
+func (c *chaos) alter() {
+	var nodes []fabric.NodeID
+	var links []fabric.LinkID
+	for range rapid.IntRange(0, 3).Draw(c.t, "links") {
+		links = append(links, fabric.LinkID(rapid.IntRange(0, c.whole.NumLinks()-1).Draw(c.t, "link")))
+	}
+	if rapid.IntRange(0, 4).Draw(c.t, "node dies") == 0 {
+		nodes = append(nodes, fabric.NodeID(rapid.IntRange(0, c.whole.NumNodes()-1).Draw(c.t, "node")))
+	}
+	c.now = c.whole.Without(nodes, links)
+	c.see(rebuilt(c.now))
+}
+
+// soil puts anything into the tables, which is not known.
+func (c *chaos) soil() {
+	c.held = plan.NewHeld()
+	for _, id := range c.whole.Switches() {
+		guid := c.whole.Node(id).GUID
+		c.real[guid] = table{}
+		for block := range uint16(3) {
+			var b mad.MulticastForwarding
+			for i := range b {
+				b[i] = uint16(c.rng.Uint32()) & uint16(c.rng.Uint32())
+			}
+			c.real[guid][mad.MulticastModifier(block, 0)] = b
+		}
+	}
+}
+
+// way is from one port to another.
+type way struct{ from, to ib.GUID }
+
+// ways are those of all packets of an MLID from some ports.
+func (c *chaos) ways(mlid ib.MLID, from []ib.GUID) (map[way]string, error) {
+	all := map[way]string{}
+	for _, guid := range from {
+		end, ok := c.end(guid)
+		if !ok {
+			continue
+		}
+		got, err := c.walk(mlid, end)
+		if err != nil {
+			return all, fmt.Errorf("MLID %v from %v: %w", mlid, guid, err)
+		}
+		for to, text := range got {
+			all[way{guid, to}] = text
+		}
+	}
+	return all, nil
+}
+
+func (c *chaos) allWays() map[ib.MLID]map[way]string {
+	all := map[ib.MLID]map[way]string{}
+	for _, mlid := range c.mlids {
+		ways, err := c.ways(mlid, c.ends)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		all[mlid] = ways
+	}
+	return all
+}
+
+// transit sends a plan, Set by Set. clean is false where the tables may be
+// anything before the first stage is done.
+func (c *chaos) transit(clean bool) {
+	if clean || rapid.Bool().Draw(c.t, "read") {
+		c.read()
+	}
+	p := c.r.Plan(c.held)
+	if len(p.Stages) > 2 || p.Sets > 2*p.Cells || p.Cells > 0 && p.Sets < p.Cells {
+		c.t.Fatalf("%d stages, %d Sets for %d cells", len(p.Stages), p.Sets, p.Cells)
+	}
+	if !clean {
+		c.send(p.Stages, func() {})
+		return
+	}
+	before := c.allWays()
+	var during []map[ib.MLID]map[way]string
+	c.send(p.Stages, func() { during = append(during, c.allWays()) })
+	after := c.allWays()
+	for i, now := range during {
+		for mlid, ways := range now {
+			c.compare(i, mlid, before[mlid], ways, after[mlid])
+		}
+	}
+}
+
+// send sends the SMPs of stages, those of a stage in any order.
+func (c *chaos) send(stages []plan.Stage, each func()) {
+	for _, s := range stages {
+		c.rng.Shuffle(len(s.SMPs), func(i, j int) { s.SMPs[i], s.SMPs[j] = s.SMPs[j], s.SMPs[i] })
+		for i := range s.SMPs {
+			c.write(&s.SMPs[i])
+			each()
+		}
+	}
+}
+
+// compare holds one moment against what was before and is after.
+func (c *chaos) compare(i int, mlid ib.MLID, before, now, after map[way]string) {
+	received := map[ib.GUID]bool{}
+	for _, ways := range []map[way]string{before, after} {
+		for w := range ways {
+			received[w.to] = true
+		}
+	}
+	for w := range now {
+		if !received[w.to] {
+			c.t.Fatalf("after Set %d of %v: %v reaches %v, which is no member before or after", i, mlid, w.from, w.to)
+		}
+	}
+	for w, text := range after {
+		if before[w] == text && now[w] != text {
+			c.t.Fatalf("after Set %d of %v: %v does not reach %v, as it did before and does after", i, mlid, w.from, w.to)
+		}
+	}
+}
+
+// right judges what is programmed: each receiver that is not cut off gets what
+// each port sends, nobody else gets anything, and there is nothing left to do.
+func (c *chaos) right() {
+	if list := c.r.Unsettled(c.held); len(list) > 0 {
+		c.t.Fatalf("not settled: %v", list)
+	}
+	for _, mlid := range c.mlids {
+		want := c.wanted(mlid)
+		ways, err := c.ways(mlid, slices.Collect(maps.Keys(want)))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for w := range ways {
+			if !want[w.to] {
+				c.t.Fatalf("%v: %v gets what %v sends", mlid, w.to, w.from)
+			}
+		}
+		for from := range maps.Keys(want) {
+			for to, receives := range want {
+				if _, ok := ways[way{from, to}]; !ok && receives && from != to {
+					c.t.Fatalf("%v: %v does not get what %v sends\ncut off: %v", mlid, to, from, c.r.CutOff())
+				}
+			}
+		}
+	}
+}
+
+// wanted are the ports of a group that are not cut off, and whether they
+// receive; none where there are fewer than two or no receiver.
+func (c *chaos) wanted(mlid ib.MLID) map[ib.GUID]bool {
+	want, receivers := map[ib.GUID]bool{}, 0
+	cut := map[ib.GUID]bool{}
+	for _, x := range c.r.CutOff() {
+		cut[x.Port] = cut[x.Port] || x.MLID == mlid
+	}
+	for _, gid := range c.groups[mlid].Receivers {
+		if !cut[gid.GUID()] {
+			want[gid.GUID()] = true
+			receivers++
+		}
+	}
+	for _, gid := range c.groups[mlid].Senders {
+		if !cut[gid.GUID()] {
+			want[gid.GUID()] = false
+		}
+	}
+	if len(want) < 2 || receivers == 0 {
+		return nil
+	}
+	return want
+}
