@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"heddle/mad"
+	"heddle/sm/plan"
 )
 
 // planner is the memory of plans.
@@ -32,7 +33,7 @@ type change struct {
 }
 
 // judge finds out for each entry of a cell in which stage it may change.
-func (r *Router) judge(list []work) {
+func (r *Router) judge(list []work, held *plan.Held) {
 	p := &r.plan
 	if n := r.state.Graph.NumVertices(); len(p.up) != n {
 		p.up, p.when, p.topped = make([]int32, n), make([]int32, n), make([]bool, n)
@@ -40,7 +41,7 @@ func (r *Router) judge(list []work) {
 	}
 	p.changes = p.changes[:0]
 	for i := range list {
-		r.gather(list, i)
+		r.gather(list, i, held)
 	}
 	slices.SortFunc(p.changes, func(a, b change) int {
 		return cmp.Or(cmp.Compare(a.idx, b.idx), cmp.Compare(a.edge, b.edge), cmp.Compare(a.work, b.work))
@@ -56,7 +57,7 @@ func (r *Router) judge(list []work) {
 }
 
 // gather lists the changes of a cell.
-func (r *Router) gather(list []work, i int) {
+func (r *Router) gather(list []work, i int, held *plan.Held) {
 	w := &list[i]
 	w.early, w.late = w.blind, w.blind && w.want != (mad.MulticastForwarding{})
 	for row := range rows {
@@ -71,9 +72,33 @@ func (r *Router) gather(list []work, i int) {
 			port := uint16(w.position)*16 + uint16(bits.TrailingZeros16(bit))
 			if e := r.edgeAt(w.vertex, port); e >= 0 {
 				r.plan.changes = append(r.plan.changes, change{idx, e, int32(i), uint8(row), bit, come})
+				if !come && !r.knows(held, e, w.block) {
+					r.plan.changes = append(r.plan.changes, change{idx: idx, edge: -1})
+				}
 			}
 		}
 	}
+}
+
+// knows tells whether it is known what both ends of an edge hold in a block, be
+// it for some of their ports: if not, packets that get there may go anywhere.
+func (r *Router) knows(held *plan.Held, e int32, block uint16) bool {
+	a, b := r.state.Graph.Ends(e)
+	return r.knowsAt(held, a, block) && r.knowsAt(held, b, block)
+}
+
+func (r *Router) knowsAt(held *plan.Held, v int32, block uint16) bool {
+	n := r.nodes[r.state.Graph.Node(v)]
+	if n == nil {
+		return true
+	}
+	s := held.Switch(n.GUID())
+	for position := range r.want.cells[v] {
+		if table := s.MFT[position]; int(block) < len(table) && table[block] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // judgeGroup judges the changes of one MLID, which are sorted by edge. See the

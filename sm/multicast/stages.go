@@ -144,7 +144,7 @@ func (r *Router) Plan(held *plan.Held) Plan {
 		return Plan{}
 	}
 	slices.SortFunc(list, func(a, b work) int { return compare(a.cell, b.cell) })
-	r.judge(list)
+	r.judge(list, held)
 	var p Plan
 	first, second := plan.Stage{Name: "mft-vanish"}, plan.Stage{Name: "mft-come"}
 	early, late := stagesOf(list)

@@ -141,7 +141,8 @@ func (c *chaos) join(mlid ib.MLID, most int) {
 	c.groups[mlid] = p
 }
 
-// alter takes nodes and links away, and others back.
+// alter takes nodes and links away, and others back. What comes back carries
+// data only after the tables are programmed: its ports are not active before.
 func (c *chaos) alter() {
 	var nodes []fabric.NodeID
 	var links []fabric.LinkID
@@ -151,8 +152,10 @@ func (c *chaos) alter() {
 	if rapid.IntRange(0, 4).Draw(c.t, "node dies") == 0 {
 		nodes = append(nodes, fabric.NodeID(rapid.IntRange(0, c.whole.NumNodes()-1).Draw(c.t, "node")))
 	}
+	still := c.now.Without(nodes, links)
 	c.now = c.whole.Without(nodes, links)
 	c.see(rebuilt(c.now))
+	c.active = rebuilt(still)
 }
 
 // soil puts anything into the tables, which is not known.
@@ -169,6 +172,7 @@ func (c *chaos) soil() {
 			c.real[guid][mad.MulticastModifier(block, 0)] = b
 		}
 	}
+	c.see(rebuilt(c.now))
 }
 
 // way is from one port to another.
@@ -217,15 +221,18 @@ func (c *chaos) transit(clean bool) {
 	}
 	if !clean {
 		c.send(p.Stages, func() {})
+		c.active = c.fabric
 		return
 	}
-	before := c.allWays()
+	before, had := c.allWays(), c.allReceivers()
 	var during []map[ib.MLID]map[way]string
 	c.send(p.Stages, func() { during = append(during, c.allWays()) })
-	after := c.allWays()
+	after, have := c.allWays(), c.allReceivers()
+	c.active = c.fabric
 	for i, now := range during {
 		for mlid, ways := range now {
-			c.compare(i, mlid, before[mlid], ways, after[mlid])
+			c.strangers(i, ways, had[mlid], have[mlid])
+			c.lost(i, before[mlid], ways, after[mlid])
 		}
 	}
 }
@@ -241,22 +248,37 @@ func (c *chaos) send(stages []plan.Stage, each func()) {
 	}
 }
 
-// compare holds one moment against what was before and is after.
-func (c *chaos) compare(i int, mlid ib.MLID, before, now, after map[way]string) {
-	received := map[ib.GUID]bool{}
-	for _, ways := range []map[way]string{before, after} {
-		for w := range ways {
-			received[w.to] = true
+// allReceivers are by MLID the ports that the tables name.
+func (c *chaos) allReceivers() map[ib.MLID]map[ib.GUID]bool {
+	all := map[ib.MLID]map[ib.GUID]bool{}
+	for _, mlid := range c.mlids {
+		all[mlid] = map[ib.GUID]bool{}
+		for _, guid := range c.ends {
+			end, _ := c.whole.ByPortGUID(guid)
+			leaf, ok := c.whole.Leaf(end)
+			ports := c.entry(c.whole.Node(leaf.Node).GUID, mlid)
+			all[mlid][guid] = ok && ports.Has(leaf.Port)
 		}
 	}
+	return all
+}
+
+// strangers finds who is reached at one moment, but named neither before nor
+// after.
+func (c *chaos) strangers(i int, now map[way]string, had, have map[ib.GUID]bool) {
 	for w := range now {
-		if !received[w.to] {
-			c.t.Fatalf("after Set %d of %v: %v reaches %v, which is no member before or after", i, mlid, w.from, w.to)
+		if !had[w.to] && !have[w.to] {
+			c.t.Fatalf("after Set %d: %v reaches %v, which is no member before or after", i, w.from, w.to)
 		}
 	}
+}
+
+// lost finds who is not reached at one moment, by a way that is there before and
+// after.
+func (c *chaos) lost(i int, before, now, after map[way]string) {
 	for w, text := range after {
 		if before[w] == text && now[w] != text {
-			c.t.Fatalf("after Set %d of %v: %v does not reach %v, as it did before and does after", i, mlid, w.from, w.to)
+			c.t.Fatalf("after Set %d: %v does not reach %v, as it did before and does after", i, w.from, w.to)
 		}
 	}
 }

@@ -99,6 +99,7 @@ type world struct {
 	fataler
 	r      *multicast.Router
 	fabric *fabric.Fabric // as the last view
+	active *fabric.Fabric // of the links that carry data
 	groups source
 	held   *plan.Held
 	real   map[ib.GUID]table
@@ -121,7 +122,7 @@ func newWorld(t fataler, f *fabric.Fabric, list ...multicast.Engine) *world {
 // see lets the router see a fabric.
 func (w *world) see(f *fabric.Fabric) {
 	w.Helper()
-	w.fabric = f
+	w.fabric, w.active = f, f
 	report, err := w.r.Rebase(viewOf(f))
 	if err != nil {
 		w.Fatal(err)
@@ -213,7 +214,7 @@ func (w *world) walk(mlid ib.MLID, from fabric.End) (map[ib.GUID]string, error) 
 		at  fabric.End
 		way string
 	}
-	f := w.fabric
+	f := w.active
 	got, seen := map[ib.GUID]string{}, map[fabric.NodeID]bool{}
 	start, ok := f.Leaf(from)
 	if !ok {
@@ -250,6 +251,6 @@ func (w *world) walk(mlid ib.MLID, from fabric.End) (map[ib.GUID]string, error) 
 }
 
 // end is the port of a GUID, ok if it is there.
-func (w *world) end(guid ib.GUID) (fabric.End, bool) { return w.fabric.ByPortGUID(guid) }
+func (w *world) end(guid ib.GUID) (fabric.End, bool) { return w.active.ByPortGUID(guid) }
 
 var _ fataler = (*testing.T)(nil)
