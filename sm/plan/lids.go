@@ -29,7 +29,7 @@ type LIDRules struct {
 // it had before, if nobody else has that now; else the first that is free and
 // that nobody had before. The error is of a subnet with more ports than LIDs.
 func AssignLIDs(v *subnet.View, o LIDRules) (LIDs, error) {
-	a := assigner{rules: o, owner: make([]ib.GUID, ib.NumUnicastLIDs+1), kept: make([]bool, ib.NumUnicastLIDs+1)}
+	a := assigner{rules: o, owner: make([]*subnet.Port, ib.NumUnicastLIDs+1), kept: make([]bool, ib.NumUnicastLIDs+1)}
 	for _, r := range o.Keep {
 		for lid := r.First; lid <= r.Last && lid.IsUnicast() && r.First > 0; lid++ {
 			a.kept[lid] = true
@@ -94,9 +94,9 @@ func addressed(v *subnet.View) (ports []PortRef) {
 
 type assigner struct {
 	rules LIDRules
-	owner []ib.GUID // by LID; 0 for nobody
-	kept  []bool    // LIDs that somebody had before
-	next  ib.LID    // below which none is free that nobody had before
+	owner []*subnet.Port // by LID; a GUID may be that of two
+	kept  []bool         // LIDs that somebody had before
+	next  ib.LID         // below which none is free that nobody had before
 }
 
 func (a *assigner) lmc(p PortRef) uint8 {
@@ -140,16 +140,16 @@ func (a *assigner) fits(p PortRef, base ib.LID) bool {
 // claim gives a port its LIDs, if all of them are free.
 func (a *assigner) claim(p PortRef, base ib.LID) bool {
 	free := a.fits(p, base)
-	a.each(p, base, func(lid ib.LID) { free = free && a.owner[lid] == 0 })
+	a.each(p, base, func(lid ib.LID) { free = free && a.owner[lid] == nil })
 	if free {
-		a.each(p, base, func(lid ib.LID) { a.owner[lid] = p.At().GUID })
+		a.each(p, base, func(lid ib.LID) { a.owner[lid] = p.At() })
 	}
 	return free
 }
 
 // has tells whether a port has LIDs already, from a base on.
 func (a *assigner) has(p PortRef, base ib.LID) bool {
-	return a.fits(p, base) && a.owner[base] == p.At().GUID
+	return a.fits(p, base) && a.owner[base] == p.At()
 }
 
 // before gives a port without a LID the one that it had before.
