@@ -17,28 +17,25 @@ func TestPlaceKeys(t *testing.T) {
 		name          string
 		held          keys
 		want          partition.Keys
-		length        int
 		table, missed keys
 	}{
-		{"power on", keys{0xffff}, partition.Keys{First: 0xffff, Others: keys{0x8010, 0x11}}, 4, keys{0xffff, 0x8010, 0x11, 0}, nil},
-		{"nothing held", keys{0, 0}, partition.Keys{First: 0x7fff, Others: keys{0x8010}}, 2, keys{0x7fff, 0x8010}, nil},
-		{"kept where they are", keys{0xffff, 0, 0x8012, 0x8011}, partition.Keys{First: 0xffff, Others: keys{0x8010, 0x8011, 0x8012}}, 4, keys{0xffff, 0x8010, 0x8012, 0x8011}, nil},
-		{"removed", keys{0xffff, 0x8010, 0x8011}, partition.Keys{First: 0xffff, Others: keys{0x8011}}, 3, keys{0xffff, 0, 0x8011}, nil},
-		{"held twice", keys{0xffff, 0x8010, 0x8010}, partition.Keys{First: 0xffff, Others: keys{0x8010}}, 3, keys{0xffff, 0x8010, 0}, nil},
-		{"membership changes in place", keys{0xffff, 0x8010, 0x11}, partition.Keys{First: 0x7fff, Others: keys{0x10, 0x8011}}, 3, keys{0x7fff, 0x10, 0x8011}, nil},
-		{"second key of a partition", keys{0xffff, 0x8010, 0x11}, partition.Keys{First: 0xffff, Others: keys{0x10, 0x8010, 0x11}}, 4, keys{0xffff, 0x8010, 0x11, 0x10}, nil},
-		{"index 0 on request", keys{0xffff, 0, 0x8010}, partition.Keys{First: 0x8010, Insist: true, Others: keys{0xffff}}, 3, keys{0x8010, 0, 0xffff}, nil},
-		{"index 0 on request, new", keys{0xffff, 0}, partition.Keys{First: 0x8010, Insist: true, Others: keys{0xffff}}, 2, keys{0x8010, 0xffff}, nil},
-		{"index 0 is another's who stays", keys{0x8010, 0xffff}, partition.Keys{First: 0xffff, Others: keys{0x8010}}, 2, keys{0x8010, 0xffff}, nil},
-		{"index 0 gets free", keys{0x8010, 0xffff, 0}, partition.Keys{First: 0xffff}, 3, keys{0xffff, 0, 0}, nil},
-		{"too short", keys{0xffff}, partition.Keys{First: 0xffff, Others: keys{0x8010, 0x8011}}, 2, keys{0xffff, 0x8010}, keys{0x8011}},
-		{"too short for what stood at 0", keys{0xffff}, partition.Keys{First: 0x8010, Insist: true, Others: keys{0xffff}}, 1, keys{0x8010}, keys{0xffff}},
-		{"read in part", keys{0xffff}, partition.Keys{First: 0xffff, Others: keys{0x8010}}, 3, keys{0xffff, 0x8010, 0}, nil},
-		{"longer than it says", keys{0xffff, 0x8010}, partition.Keys{First: 0xffff, Others: keys{0x8010}}, 1, keys{0xffff}, keys{0x8010}},
+		{"power on", keys{0xffff, 0, 0, 0}, partition.Keys{First: 0xffff, Others: keys{0x8010, 0x11}}, keys{0xffff, 0x8010, 0x11, 0}, nil},
+		{"nothing held", keys{0, 0}, partition.Keys{First: 0x7fff, Others: keys{0x8010}}, keys{0x7fff, 0x8010}, nil},
+		{"kept where they are", keys{0xffff, 0, 0x8012, 0x8011}, partition.Keys{First: 0xffff, Others: keys{0x8010, 0x8011, 0x8012}}, keys{0xffff, 0x8010, 0x8012, 0x8011}, nil},
+		{"removed", keys{0xffff, 0x8010, 0x8011}, partition.Keys{First: 0xffff, Others: keys{0x8011}}, keys{0xffff, 0, 0x8011}, nil},
+		{"held twice", keys{0xffff, 0x8010, 0x8010}, partition.Keys{First: 0xffff, Others: keys{0x8010}}, keys{0xffff, 0x8010, 0}, nil},
+		{"membership changes in place", keys{0xffff, 0x8010, 0x11}, partition.Keys{First: 0x7fff, Others: keys{0x10, 0x8011}}, keys{0x7fff, 0x10, 0x8011}, nil},
+		{"second key of a partition", keys{0xffff, 0x8010, 0x11, 0}, partition.Keys{First: 0xffff, Others: keys{0x10, 0x8010, 0x11}}, keys{0xffff, 0x8010, 0x11, 0x10}, nil},
+		{"index 0 on request", keys{0xffff, 0, 0x8010}, partition.Keys{First: 0x8010, Insist: true, Others: keys{0xffff}}, keys{0x8010, 0, 0xffff}, nil},
+		{"index 0 on request, new", keys{0xffff, 0}, partition.Keys{First: 0x8010, Insist: true, Others: keys{0xffff}}, keys{0x8010, 0xffff}, nil},
+		{"index 0 is another's who stays", keys{0x8010, 0xffff}, partition.Keys{First: 0xffff, Others: keys{0x8010}}, keys{0x8010, 0xffff}, nil},
+		{"index 0 gets free", keys{0x8010, 0xffff, 0}, partition.Keys{First: 0xffff}, keys{0xffff, 0, 0}, nil},
+		{"too short", keys{0xffff, 0}, partition.Keys{First: 0xffff, Others: keys{0x8010, 0x8011}}, keys{0xffff, 0x8010}, keys{0x8011}},
+		{"too short for what stood at 0", keys{0xffff}, partition.Keys{First: 0x8010, Insist: true, Others: keys{0xffff}}, keys{0x8010}, keys{0xffff}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			table, missed := placeKeys(test.held, test.want, test.length)
+			table, missed := placeKeys(test.held, test.want)
 			if diff := cmp.Diff(test.table, table); diff != "" {
 				t.Errorf("table (-want +got):\n%s", diff)
 			}
@@ -60,8 +57,7 @@ func TestPlaceKeysProperty(t *testing.T) {
 		held := rapid.SliceOfN(entry, 1, 8).Draw(t, "held")
 		want := rapid.SliceOfNDistinct(key, 1, 6, rapid.ID).Draw(t, "want")
 		k := partition.Keys{First: want[0], Others: want[1:], Insist: rapid.Bool().Draw(t, "insist")}
-		length := rapid.IntRange(len(held), 8).Draw(t, "length")
-		table, missing := placeKeys(held, k, length)
+		table, missing := placeKeys(held, k)
 		got := slices.Sorted(slices.Values(append(slices.DeleteFunc(slices.Clone(table), isEmpty), missing...)))
 		if diff := cmp.Diff(slices.Sorted(slices.Values(want)), got); diff != "" {
 			t.Fatalf("placed and missing (-want +got):\n%s", diff)
@@ -75,7 +71,7 @@ func TestPlaceKeysProperty(t *testing.T) {
 				t.Fatalf("%v moved from %d: %v", h, i, table)
 			}
 		}
-		if again, _ := placeKeys(table, k, length); len(missing) == 0 && !slices.Equal(again, table) {
+		if again, _ := placeKeys(table, k); len(missing) == 0 && !slices.Equal(again, table) {
 			t.Fatalf("%v becomes %v", table, again)
 		}
 	})

@@ -46,13 +46,12 @@ func PKeys(v *subnet.View, r PKeyRules) (stage Stage, short []*ShortTableError) 
 	stage.Name = "pkeys"
 	for _, p := range addressed(v) {
 		held := p.At().PKeys
-		if held == nil {
-			continue // it did not tell, and was named for it
+		if len(held) < max(int(p.Node.Info.PartitionCap), 1) {
+			continue // it did not tell all, and was named for it
 		}
-		length := max(int(p.Node.Info.PartitionCap), 1)
-		table, missing := placeKeys(held, r.keys(facts(v, p)), length)
+		table, missing := placeKeys(held, r.keys(facts(v, p)))
 		if len(missing) > 0 {
-			short = append(short, &ShortTableError{Port: p.Label(), Length: length, Missing: missing})
+			short = append(short, &ShortTableError{Port: p.Label(), Length: len(held), Missing: missing})
 		}
 		stage.SMPs = appendKeys(stage.SMPs, p, held, table)
 		p.At().PKeys = table
@@ -93,11 +92,11 @@ func (r *PKeyRules) keys(port partition.Port) partition.Keys {
 const fullMember ib.PKey = 0x8000
 
 // appendKeys appends the blocks of a table that are not as the port holds
-// them. Entries beyond what was read are empty.
+// them.
 func appendKeys(list []SMP, p PortRef, held, table []ib.PKey) []SMP {
 	for first := 0; first < len(table); first += len(mad.PKeyTable{}) {
 		var had, want mad.PKeyTable
-		copy(had[:], held[min(first, len(held)):])
+		copy(had[:], held[first:])
 		copy(want[:], table[first:])
 		if had != want {
 			block := uint16(first / len(want))
@@ -109,8 +108,8 @@ func appendKeys(list []SMP, p PortRef, held, table []ib.PKey) []SMP {
 
 // placeKeys gives the table of a port that holds some keys, and those that
 // found no place in it.
-func placeKeys(held []ib.PKey, k partition.Keys, length int) (table, missing []ib.PKey) {
-	table = make([]ib.PKey, length)
+func placeKeys(held []ib.PKey, k partition.Keys) (table, missing []ib.PKey) {
+	table = make([]ib.PKey, len(held))
 	rest := keepKeys(table, held, append([]ib.PKey{k.First}, k.Others...))
 	if table[0] == 0 || k.Insist {
 		rest = placeFirst(table, k.First, rest)
@@ -145,7 +144,6 @@ func placeFirst(table []ib.PKey, key ib.PKey, rest []ib.PKey) []ib.PKey {
 // index of a key that is held a wanted one of the same partition. It returns
 // the others.
 func keepKeys(table, held, want []ib.PKey) (rest []ib.PKey) {
-	held = held[:min(len(held), len(table))]
 	for _, key := range want {
 		if i := slices.Index(held, key); i >= 0 && key != 0 {
 			table[i] = key

@@ -123,8 +123,8 @@ func (w *walk) askPKeys(n *Node, path []uint8, port uint8, block uint16) {
 	w.ask(question{attr: mad.AttrPKeyTable, modifier: mad.PKeyTableModifier(0, block), path: path, node: n, port: port})
 }
 
-// pkeyTable takes a block of a port's P_Key table, and asks for the next one
-// unless this one is empty: nobody leaves out a whole block.
+// pkeyTable takes a block of a port's P_Key table, and asks for the next one.
+// An empty block is no reason to stop: keys that are removed leave holes.
 func (w *walk) pkeyTable(q question, t mad.PKeyTable) {
 	n := q.node
 	p := &n.Ports[q.port]
@@ -133,7 +133,7 @@ func (w *walk) pkeyTable(q question, t mad.PKeyTable) {
 	}
 	length := max(int(n.Info.PartitionCap), 1)
 	p.PKeys = append(p.PKeys, t[:min(len(t), length-len(p.PKeys))]...)
-	if len(p.PKeys) < length && t != (mad.PKeyTable{}) {
+	if len(p.PKeys) < length {
 		w.askPKeys(n, q.path, q.port, uint16(q.modifier)+1)
 	}
 }

@@ -40,9 +40,8 @@ type Port struct {
 	Info     mad.PortInfo
 	// GUID is that of an adapter's port, and of port 0 of a switch.
 	GUID ib.GUID
-	// PKeys is the P_Key table of a port with a LID, 0 for an empty entry, as
-	// far as it was read: to its end, or to a block without any key. Nil is
-	// not asked for, or not told.
+	// PKeys is the P_Key table of a port with a LID, 0 for an empty entry, up
+	// to the first block that was not told. Nil is not asked for.
 	PKeys []ib.PKey
 	// Path is a directed route that comes in through the port, by which an
 	// adapter's port is set up; that of the node for a switch's ports.
