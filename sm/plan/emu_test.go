@@ -85,3 +85,21 @@ func (e emulated) send(held *plan.Held, stages ...plan.Stage) (sent int) {
 	}
 	return sent
 }
+
+// address gives all ports LIDs and returns the view.
+func (e emulated) address(held *plan.Held, r plan.PortRules) *subnet.View {
+	e.Helper()
+	v := e.sweep()
+	lids, err := plan.AssignLIDs(v, plan.LIDRules{})
+	if err != nil {
+		e.Fatal(err)
+	}
+	for p, own := range lids {
+		if v.Own.Node == p.Node.ID {
+			r.Manager = own.First
+		}
+	}
+	e.send(held, plan.Addresses(v, lids, r))
+	v.Rebuild()
+	return v
+}

@@ -150,8 +150,12 @@ func (p PortRef) wanted(r PortRules) (want mad.PortInfo, changed bool) {
 	}
 	peer, number, _ := p.Node.Peer(p.Port)
 	other := &peer.Ports[number].Info
-	want.NeighborMTU = min(x.Info.MTUCap, other.MTUCap, r.MaxMTU)
-	want.OperationalVLs = min(x.Info.VLCap, other.VLCap, r.MaxVLs)
+	if mtu := min(x.Info.MTUCap, other.MTUCap, r.MaxMTU); mtu != 0 { // a cap of 0 is no cap
+		want.NeighborMTU = mtu
+	}
+	if vls := min(x.Info.VLCap, other.VLCap, r.MaxVLs); vls != 0 {
+		want.OperationalVLs = vls
+	}
 	want.LocalPhyErrors, want.OverrunErrors = r.PhyErrors, r.OverrunErrors
 	if p.Node.IsSwitch() {
 		want.HOQLife, want.VLStallCount = r.HOQLife, r.VLStallCount
