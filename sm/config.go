@@ -6,21 +6,37 @@ import (
 	"runtime"
 	"time"
 
+	"heddle/mad"
 	"heddle/route"
+	"heddle/sm/group"
+	"heddle/sm/multicast"
 	"heddle/sm/plan"
 	"heddle/sm/subnet"
 )
 
-// Config is how a Manager works. Unicast must name an engine; what else is
-// zero has a good default.
+// Config is how a Manager works. Unicast and Multicast must name an engine; what
+// else is zero has a good default.
 type Config struct {
 	// Unicast are the engines that route unicast, the best first: where one
 	// fails, the next is tried, with a warning.
 	Unicast []Unicast
-	// LIDs and Ports are the rules of their planners; zero Ports means
+	// Multicast are those that lay the trees of groups, in the same way.
+	Multicast []multicast.Engine
+	// LIDs, Ports and PKeys are the rules of their planners; zero Ports means
 	// plan.DefaultPortRules.
 	LIDs  plan.LIDRules
 	Ports plan.PortRules
+	PKeys plan.PKeyRules
+	// Groups are the rules of multicast groups; its Prefix and Journal are the
+	// Manager's.
+	Groups group.Config
+	// Window is how long joins are collected before they are routed: 5 ms
+	// after the last, and 100 ms at most, by default.
+	Window group.Window
+	// SAKey is whom subnet administration trusts: 1 by default.
+	SAKey mad.SMKey
+	// Priority is from 0 to 15; among several managers the highest wins.
+	Priority uint8
 	// Ask is how SMPs are sent.
 	Ask subnet.Options
 	// Workers is how many goroutines route; zero means one for each CPU.
@@ -55,6 +71,9 @@ func (c Config) filled() Config {
 	c.Settle = cmp.Or(c.Settle, 50*time.Millisecond)
 	c.Retry = cmp.Or(c.Retry, time.Second)
 	c.Patience = cmp.Or(c.Patience, 2)
-	c.Ask.ClearChanges = true
+	c.Ask.ClearChanges, c.Ask.PKeys = true, true
+	if c.Window == (group.Window{}) {
+		c.Window = group.Window{Quiet: 5 * time.Millisecond, Bound: 100 * time.Millisecond}
+	}
 	return c
 }

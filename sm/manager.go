@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"heddle/ib"
 	"heddle/mad"
 	"heddle/route"
+	"heddle/sm/admin"
+	"heddle/sm/group"
+	"heddle/sm/multicast"
 	"heddle/sm/plan"
 	"heddle/sm/subnet"
 	"heddle/umad"
@@ -18,10 +23,20 @@ import (
 type Manager struct {
 	port   *umad.Port
 	cfg    Config
-	wanted chan string // holds one: why a sweep is wanted
-	held   *plan.Held
+	wanted chan string   // holds one: why a sweep is wanted
+	joined chan struct{} // holds one: the groups may have changed
+	asked  chan *umad.Message
+	server *admin.Server
+	router *multicast.Router
+	tables *tables
 	view   *subnet.View
 	lids   plan.LIDs
+	// batches are those that the groups handed out and that are not all in the
+	// switches.
+	batches []uint64
+
+	entriesMu sync.Mutex
+	entries   []group.Entry // of the groups' journal, not told yet; guarded by entriesMu
 }
 
 // New makes the manager of a port's subnet, which stays the caller's to close.
@@ -30,7 +45,28 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 	if len(cfg.Unicast) == 0 {
 		return nil, errors.New("subnet manager: no unicast routing engine")
 	}
-	return &Manager{port: port, cfg: cfg, wanted: make(chan string, 1), held: plan.NewHeld()}, nil
+	m := &Manager{
+		port: port, cfg: cfg, wanted: make(chan string, 1), joined: make(chan struct{}, 1),
+		asked: make(chan *umad.Message, askedLimit), tables: &tables{held: plan.NewHeld()},
+	}
+	var err error
+	if m.router, err = multicast.New(multicast.Config{Engines: cfg.Multicast, Workers: cfg.Workers}); err != nil {
+		return nil, fmt.Errorf("subnet manager: %w", err)
+	}
+	cfg.Groups.Prefix, cfg.Groups.Journal = cfg.Ports.Prefix, m.journal
+	groups, err := group.New(cfg.Groups)
+	if err != nil {
+		return nil, fmt.Errorf("subnet manager: %w", err)
+	}
+	if m.server, err = admin.New(admin.Config{Groups: groups, Key: cfg.SAKey}); err != nil {
+		return nil, fmt.Errorf("subnet manager: %w", err)
+	}
+	return m, nil
+}
+
+// info is the manager's SMInfo.
+func (m *Manager) info() mad.SMInfo {
+	return mad.SMInfo{GUID: m.own().At().GUID, Priority: m.cfg.Priority, SMState: mad.SMMaster}
 }
 
 // View is what the last sweep saw; nil before the first.
@@ -62,7 +98,11 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 	if err := m.address(ctx, r); err != nil {
 		return r, err
 	}
-	if err := m.unicast(ctx, r); err != nil {
+	lfts, err := m.unicast(ctx, r)
+	if err != nil {
+		return r, err
+	}
+	if err := m.multicast(ctx, r); err != nil {
 		return r, err
 	}
 	stages, again := plan.Links(view, m.cfg.Ports)
@@ -70,6 +110,7 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 	if err := m.run(ctx, r, stages...); err != nil {
 		return r, err
 	}
+	m.tellPorts(m.server.Update(time.Now(), m.snapshot(lfts)))
 	m.cfg.Log.Info("subnet up", "nodes", r.Nodes, "switches", r.Switches, "engine", r.Engine, "sent", r.Sent, "failed", r.Failed)
 	return r, nil
 }
@@ -88,7 +129,7 @@ func (m *Manager) observe(view *subnet.View) {
 	}
 	for _, n := range view.Nodes {
 		if !before[n.GUID()] || n.IsSwitch() && n.Switch.LinearFDBTop == 0 {
-			m.held.Forget(n.GUID())
+			m.tables.forget(n.GUID())
 		}
 	}
 	for _, f := range view.Faults {
@@ -97,13 +138,19 @@ func (m *Manager) observe(view *subnet.View) {
 	m.view = view
 }
 
-// address gives the ports their LIDs, the manager's own first of all.
+// address gives the ports their P_Keys and LIDs.
 func (m *Manager) address(ctx context.Context, r *Report) (err error) {
+	keys, short := plan.PKeys(m.view, m.cfg.PKeys)
+	for _, err := range short {
+		m.cfg.Log.Warn("partitions", "error", err)
+	}
+	if err := m.run(ctx, r, keys); err != nil {
+		return err
+	}
 	if m.lids, err = plan.AssignLIDs(m.view, m.cfg.LIDs); err != nil {
 		return fmt.Errorf("LIDs: %w", err)
 	}
-	own := plan.PortRef{Node: m.view.Nodes[m.view.Own.Node], Port: uint8(m.view.Own.Port)}
-	m.cfg.Ports.Manager = m.lids[own].First
+	m.cfg.Ports.Manager = m.lids[m.own()].First
 	if err := m.run(ctx, r, plan.Addresses(m.view, m.lids, m.cfg.Ports)); err != nil {
 		return err
 	}
@@ -112,21 +159,44 @@ func (m *Manager) address(ctx context.Context, r *Report) (err error) {
 }
 
 // unicast routes and writes the forwarding tables.
-func (m *Manager) unicast(ctx context.Context, r *Report) error {
+func (m *Manager) unicast(ctx context.Context, r *Report) (*route.LFTs, error) {
 	g := route.NewGraph(m.view.Fabric, route.Selection{})
 	h, err := route.NewHops(g, m.cfg.Workers)
 	if err != nil {
-		return fmt.Errorf("hops: %w", err)
+		return nil, fmt.Errorf("hops: %w", err)
 	}
 	lids, err := route.LIDsOf(m.view.Fabric)
 	if err != nil {
-		return fmt.Errorf("LIDs: %w", err)
+		return nil, fmt.Errorf("LIDs: %w", err)
 	}
 	tables, err := m.route(g, h, lids, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return m.run(ctx, r, plan.Unicast(m.view, tables, m.held)...)
+	return tables, m.run(ctx, r, plan.Unicast(m.view, tables, m.tables.held)...)
+}
+
+// multicast moves the groups' trees to what the sweep saw, and writes them.
+func (m *Manager) multicast(ctx context.Context, r *Report) error {
+	var kept []ib.MGID
+	var err error
+	m.server.Groups(func(t *group.Table) {
+		t.SetCap(multicastCap(m.view))
+		kept, err = t.Configure(time.Now(), configured(m.cfg.PKeys))
+	})
+	if err != nil {
+		m.cfg.Log.Warn("configured groups", "error", err)
+	}
+	for _, mgid := range kept {
+		m.cfg.Log.Warn("a group is not configured any more, and has members", "mgid", mgid)
+	}
+	report, err := m.router.Rebase(m.view)
+	if err != nil {
+		m.cfg.Log.Error("multicast routing", "error", err)
+		return nil // the old trees stay
+	}
+	m.told(report)
+	return m.program(ctx, r)
 }
 
 // route tries the engines until one makes tables.
@@ -190,7 +260,7 @@ func (m *Manager) send(ctx context.Context, s *plan.Stage) (failed int, err erro
 			m.cfg.Log.Warn("set", "stage", s.Name, "node", q.Node.Label(), "attribute", q.Attr.Name(mad.ClassDirected), "modifier", q.Modifier, "error", err)
 			return nil
 		}
-		m.held.Answered(q.Node.GUID(), q.Attr, q.Modifier, d.Data())
+		m.tables.answered(q.Node.GUID(), q.Attr, q.Modifier, d.Data())
 		return nil
 	}
 	_, err = subnet.Exchange(ctx, m.port, m.cfg.Ask, take, request, done)

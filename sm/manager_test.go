@@ -9,8 +9,10 @@ import (
 	"heddle/fabric/topology"
 	"heddle/mad"
 	"heddle/route"
+	trees "heddle/route/multicast"
 	"heddle/route/unicast"
 	"heddle/sm"
+	"heddle/sm/multicast"
 	"heddle/umad"
 )
 
@@ -23,6 +25,18 @@ func engine(t *testing.T, name string) sm.Unicast {
 	}
 	return sm.Unicast{Name: name, Route: func(g *route.Graph, h *route.Hops, lids *route.LIDs, workers int) (*route.LFTs, error) {
 		return e.Route(g, h, lids, unicast.Options{Workers: workers, Connect: true})
+	}}
+}
+
+// treeEngine is one of route/multicast.
+func treeEngine(t *testing.T, name string) multicast.Engine {
+	t.Helper()
+	e, err := trees.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return multicast.Engine{Name: name, New: func(g *route.Graph, h *route.Hops) route.Router {
+		return e.New(g, h, trees.Options{})
 	}}
 }
 
@@ -48,7 +62,10 @@ func manage(t *testing.T, spec string, cfg emu.Config, test func(t *testing.T, m
 			t.Fatal(err)
 		}
 		port := umad.NewPort(dev)
-		m, err := sm.New(port, sm.Config{Unicast: []sm.Unicast{engine(t, "updown"), engine(t, "minhop")}})
+		m, err := sm.New(port, sm.Config{
+			Unicast:   []sm.Unicast{engine(t, "updown"), engine(t, "minhop")},
+			Multicast: []multicast.Engine{treeEngine(t, "weave"), treeEngine(t, "fulb")},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

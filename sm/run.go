@@ -3,6 +3,7 @@ package sm
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"heddle/mad"
@@ -18,13 +19,25 @@ func (m *Manager) Run(ctx context.Context) error {
 	if err := m.port.Handle(traps, m.trapped); err != nil {
 		return fmt.Errorf("subnet manager: %w", err)
 	}
+	if err := m.serveSA(); err != nil {
+		return fmt.Errorf("subnet manager: %w", err)
+	}
 	if err := m.port.SetIsSM(true); err != nil {
 		return fmt.Errorf("subnet manager: %w", err)
 	}
 	defer m.port.SetIsSM(false) //nolint:errcheck // the port ends, or somebody else has it
+	ctx, cancel := context.WithCancel(ctx)
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	defer cancel()
+	for range min(4, m.cfg.Workers) {
+		workers.Go(func() { m.work(ctx) })
+	}
 	m.Resweep("start")
 	tick := time.NewTicker(m.cfg.Interval)
 	defer tick.Stop()
+	groups := time.NewTimer(time.Hour)
+	defer groups.Stop()
 	for {
 		var err error
 		select {
@@ -34,6 +47,12 @@ func (m *Manager) Run(ctx context.Context) error {
 			err = m.settled(ctx, why)
 		case <-tick.C:
 			err = m.look(ctx)
+		case <-m.joined:
+		case <-groups.C:
+			err = m.serveGroups(ctx)
+		}
+		if at, ok := m.groupsDue(); ok && m.view != nil {
+			groups.Reset(time.Until(at))
 		}
 		if err != nil && ctx.Err() == nil {
 			m.cfg.Log.Error("sweep", "error", err)
@@ -102,6 +121,9 @@ func (m *Manager) look(ctx context.Context) error {
 		}
 	}
 	why := ""
+	if len(m.batches) > 0 {
+		why = "multicast tables are not all written"
+	}
 	take := func() (n *subnet.Node, ok bool) {
 		if len(switches) == 0 {
 			return nil, false

@@ -33,6 +33,15 @@ func (h *Held) Switch(guid ib.GUID) *Switch {
 	return s
 }
 
+// Known is what a switch is known to hold, which may be nothing. It changes
+// nothing, and so may be called by several goroutines at once.
+func (h *Held) Known(guid ib.GUID) Switch {
+	if s := h.switches[guid]; s != nil {
+		return *s
+	}
+	return Switch{}
+}
+
 // Forget forgets what a switch holds: it was gone, and may have lost its power.
 func (h *Held) Forget(guid ib.GUID) { delete(h.switches, guid) }
 

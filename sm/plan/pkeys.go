@@ -21,6 +21,14 @@ type PKeyRules struct {
 	ManagerInAll bool
 }
 
+// Config is the configuration that holds.
+func (r PKeyRules) Config() *partition.Config {
+	if r.Partitions == nil {
+		return partition.Default()
+	}
+	return r.Partitions
+}
+
 // ShortTableError is of a port whose P_Key table is too short.
 type ShortTableError struct {
 	Port   string // its label
@@ -40,9 +48,7 @@ func (e *ShortTableError) Error() string {
 // its index, as programs of the port's node may have noted it; keys that are
 // not wanted are removed.
 func PKeys(v *subnet.View, r PKeyRules) (stage Stage, short []*ShortTableError) {
-	if r.Partitions == nil {
-		r.Partitions = partition.Default()
-	}
+	r.Partitions = r.Config()
 	stage.Name = "pkeys"
 	for _, p := range addressed(v) {
 		held := p.At().PKeys

@@ -1,0 +1,154 @@
+package sm
+
+import (
+	"context"
+	"time"
+
+	"heddle/ib"
+	"heddle/mad"
+	"heddle/sm/group"
+	"heddle/sm/multicast"
+	"heddle/sm/plan"
+	"heddle/sm/subnet"
+)
+
+// groupsDue is when the groups are to be looked at again: at once where work
+// waits and its window is over; ok is false where nothing waits.
+func (m *Manager) groupsDue() (at time.Time, ok bool) {
+	m.server.Groups(func(t *group.Table) {
+		due := func(when time.Time, waits bool) {
+			if waits && (!ok || when.Before(at)) {
+				at, ok = when, true
+			}
+		}
+		due(t.NextDeadline())
+		for _, kind := range []group.Kinds{group.Changes, group.Completions, group.Vanishings} {
+			due(m.cfg.Window.Due(t.Waiting(kind)))
+		}
+	})
+	return at, ok
+}
+
+// serveGroups routes and programs the groups that changed.
+func (m *Manager) serveGroups(ctx context.Context) error {
+	var batch group.Batch
+	src := ports{}
+	m.server.Groups(func(t *group.Table) {
+		now := time.Now()
+		t.Advance(now)
+		batch = t.Take(now, group.Everything)
+		for _, mlid := range batch.Changed {
+			src[mlid] = t.Ports(mlid, group.Ports{})
+		}
+	})
+	m.tellGroups()
+	if batch.ID == 0 {
+		return nil
+	}
+	m.told(m.router.Update(batch, src))
+	m.batches = append(m.batches, batch.ID)
+	return m.program(ctx, &Report{})
+}
+
+// ports is a multicast.Source of what was copied, so that joins need not wait
+// for the routing.
+type ports map[ib.MLID]group.Ports
+
+func (p ports) Ports(mlid ib.MLID, into group.Ports) group.Ports {
+	into = into.Reset()
+	into.Receivers = append(into.Receivers, p[mlid].Receivers...)
+	into.Senders = append(into.Senders, p[mlid].Senders...)
+	return into
+}
+
+// told logs what routing did.
+func (m *Manager) told(r multicast.Report) {
+	for _, f := range r.Failures {
+		m.cfg.Log.Warn("multicast routing", "engine", f.Engine, "mlid", f.MLID, "error", f.Err)
+	}
+	for _, c := range r.CutOff {
+		m.cfg.Log.Warn("member cut off", "mlid", c.MLID, "port", c.Port, "why", c.Why)
+	}
+	m.cfg.Log.Debug("multicast routing", "engine", r.Engine, "laid", r.Laid, "grafted", r.Grafted, "kept", r.Kept)
+}
+
+// programTries is how often the switches are asked to take the multicast
+// tables, before the next sweep.
+const programTries = 3
+
+// program brings the multicast tables of the switches to what they should be,
+// and says so to the groups. Where a switch does not take its table, the groups
+// wait for the next sweep.
+func (m *Manager) program(ctx context.Context, r *Report) error {
+	for range programTries {
+		if err := m.read(ctx, m.router.Unknown(m.tables.held)); err != nil {
+			return err
+		}
+		p := m.router.Plan(m.tables.held)
+		for i := range p.Stages {
+			failed, err := m.send(ctx, &p.Stages[i])
+			r.Sent += len(p.Stages[i].SMPs)
+			r.Failed += failed
+			if err != nil {
+				return err
+			}
+			if failed > 0 {
+				break // the next stage needs all of this one
+			}
+		}
+		if len(m.router.Unsettled(m.tables.held)) == 0 {
+			m.settledGroups()
+			return nil
+		}
+	}
+	m.cfg.Log.Warn("multicast tables are not all written", "mlids", len(m.router.Unsettled(m.tables.held)))
+	return nil
+}
+
+// settledGroups tells the groups that all batches are in the switches.
+func (m *Manager) settledGroups() {
+	m.server.Groups(func(t *group.Table) {
+		for _, id := range m.batches {
+			t.Removed(time.Now(), id)
+			t.Programmed(time.Now(), id)
+		}
+	})
+	m.batches = nil
+	m.tellGroups()
+}
+
+// read asks for blocks of which it is not known what the switches hold.
+func (m *Manager) read(ctx context.Context, blocks []multicast.Block) error {
+	next := 0
+	take := func() (b multicast.Block, ok bool) {
+		if next == len(blocks) {
+			return b, false
+		}
+		next++
+		return blocks[next-1], true
+	}
+	request := func(b multicast.Block) subnet.Request {
+		return subnet.Request{
+			Node: b.Node, Path: b.Node.Path, Method: mad.MethodGet, Attr: mad.AttrMulticastForwarding, Modifier: b.Modifier,
+		}
+	}
+	done := func(b multicast.Block, d *mad.Datagram, err error) error {
+		if err == nil && d.Status() == mad.StatusOK {
+			m.tables.answered(b.Node.GUID(), mad.AttrMulticastForwarding, b.Modifier, d.Data())
+		}
+		return nil
+	}
+	_, err := subnet.Exchange(ctx, m.port, m.cfg.Ask, take, request, done)
+	return err
+}
+
+// configured are the groups that partitions have without members.
+func configured(r plan.PKeyRules) (list []group.Configured) {
+	for _, g := range r.Config().Groups() {
+		list = append(list, group.Configured{MGID: g.MGID, Params: group.Params{
+			QKey: g.QKey, PKey: g.PKey, MTU: g.MTU, Rate: g.Rate, Lifetime: uint8(packetLifetime), SL: g.SL,
+			TClass: g.TClass, HopLimit: g.HopLimit, FlowLabel: g.FlowLabel,
+		}})
+	}
+	return list
+}

@@ -1,0 +1,99 @@
+package sm
+
+import (
+	"sync"
+
+	"heddle/ib"
+	"heddle/mad"
+	"heddle/route"
+	"heddle/sm/admin"
+	"heddle/sm/plan"
+	"heddle/sm/subnet"
+)
+
+// tables is what the switches are known to hold, for the manager, which writes
+// it, and for subnet administration, which reads the multicast tables.
+type tables struct {
+	mu   sync.RWMutex
+	held *plan.Held // guarded by mu where it is written, and read by MFT
+}
+
+// answered takes the answer to a Get or a Set.
+func (t *tables) answered(guid ib.GUID, attr mad.AttrID, modifier uint32, data []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held.Answered(guid, attr, modifier, data)
+}
+
+func (t *tables) forget(guid ib.GUID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held.Forget(guid)
+}
+
+// MFT gives a block to subnet administration.
+func (t *tables) MFT(sw ib.GUID, block uint16, position uint8) (b mad.MulticastForwarding, ok bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	blocks := t.held.Known(sw).MFT
+	if int(position) >= len(blocks) || int(block) >= len(blocks[position]) || blocks[position][block] == nil {
+		return b, false
+	}
+	return *blocks[position][block], true
+}
+
+// snapshot is what subnet administration tells of a sweep.
+func (m *Manager) snapshot(lfts *route.LFTs) *admin.Snapshot {
+	v := m.view
+	s := admin.Subnet{Prefix: m.cfg.Ports.Prefix, Nodes: make([]admin.Node, len(v.Nodes)), MFTs: m.tables, Lifetime: packetLifetime}
+	for i, n := range v.Nodes {
+		s.Nodes[i] = adminNode(n)
+	}
+	for vertex, table := range lfts.Tables {
+		s.Nodes[lfts.Graph.Node(int32(vertex))].LFT = table
+	}
+	s.Managers = []mad.SMInfoRecord{{LID: m.cfg.Ports.Manager, Info: m.info()}}
+	snapshot, wrong := admin.NewSnapshot(s)
+	for _, err := range wrong {
+		m.cfg.Log.Warn("subnet administration", "error", err)
+	}
+	return snapshot
+}
+
+// packetLifetime is how long a packet may live, about a second.
+const packetLifetime mad.TimeValue = 18
+
+func adminNode(n *subnet.Node) admin.Node {
+	a := admin.Node{Info: n.Info, Description: mad.NewNodeDescription(n.Description), Ports: make([]admin.Port, len(n.Ports))}
+	if n.IsSwitch() {
+		a.Switch = &n.Switch
+	}
+	for i := range n.Ports {
+		x := &n.Ports[i]
+		p := admin.Port{Known: x.Answered, GUID: x.GUID, Info: x.Info, PKeys: x.PKeys}
+		if rate := x.Rate(); rate.IsValid() {
+			p.Rate = rate.Rate()
+		}
+		if peer, number, ok := n.Peer(uint8(i)); ok {
+			p.Linked, p.Peer, p.PeerPort = true, int32(peer.ID), number
+		}
+		a.Ports[i] = p
+	}
+	return a
+}
+
+// multicastCap is how many MLIDs all switches that can multicast forward.
+func multicastCap(v *subnet.View) int {
+	n := ib.NumMLIDs
+	for _, id := range v.Fabric.Switches() {
+		if c := int(v.Nodes[id].Switch.MulticastFDBCap); c > 0 {
+			n = min(n, c)
+		}
+	}
+	return n
+}
+
+// own is the manager's port.
+func (m *Manager) own() plan.PortRef {
+	return plan.PortRef{Node: m.view.Nodes[m.view.Own.Node], Port: uint8(m.view.Own.Port)}
+}
