@@ -3,14 +3,18 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 	"time"
 
 	"heddle/route"
+	trees "heddle/route/multicast"
 	"heddle/route/unicast"
 	"heddle/sm"
+	"heddle/sm/multicast"
+	"heddle/sm/partition"
 
 	"github.com/spf13/cobra"
 )
@@ -19,6 +23,9 @@ import (
 type smFlags struct {
 	port     portFlags
 	engines  []string
+	trees    []string
+	effort   int
+	parts    string
 	once     bool
 	verbose  bool
 	window   int
@@ -35,16 +42,19 @@ func (a *app) smCommand() *cobra.Command {
 			"interrupted. SIGHUP makes it look at the whole subnet again.\n\n" + portHelp,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			engines, err := unicastEngines(f.engines)
+			cfg, err := a.smConfig(f)
 			if err != nil {
 				return err
 			}
-			return a.manage(f, engines)
+			return a.manage(f, cfg)
 		},
 	}
 	f.port.flags(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.engines, "unicast", []string{"updown", "minhop"}, "unicast engines, the next where one fails")
+	flags.StringSliceVar(&f.trees, "multicast", []string{"weave", "fulb"}, "multicast engines, the next where one fails")
+	flags.IntVar(&f.effort, "effort", 1, "effort of weave: 1, 2 or 3")
+	flags.StringVar(&f.parts, "partitions", "", "`FILE` in the form of OpenSM's partitions.conf; without it all ports are in one partition")
 	flags.BoolVar(&f.once, "once", false, "bring the subnet up, say what was done, and end")
 	flags.DurationVar(&f.interval, "interval", 10*time.Second, "how often each switch is asked whether something changed")
 	flags.IntVar(&f.window, "window", 64, "SMPs that wait for an answer at once")
@@ -70,14 +80,62 @@ func unicastEngines(names []string) (engines []sm.Unicast, err error) {
 	return engines, nil
 }
 
-func (a *app) manage(f smFlags, engines []sm.Unicast) error {
+// treeEngines looks up those that lay the trees of groups.
+func treeEngines(names []string, effort int) (engines []multicast.Engine, err error) {
+	for _, name := range names {
+		e, err := trees.Lookup(strings.TrimSpace(name))
+		if err != nil {
+			return nil, usagef("--multicast: %v", err)
+		}
+		engines = append(engines, multicast.Engine{
+			Name: e.Name,
+			New: func(g *route.Graph, h *route.Hops) route.Router {
+				return e.New(g, h, trees.Options{Effort: effort})
+			},
+		})
+	}
+	return engines, nil
+}
+
+func (a *app) smConfig(f smFlags) (cfg sm.Config, err error) {
+	if f.effort < 1 || f.effort > 3 {
+		return cfg, usagef("--effort %d: want 1, 2 or 3", f.effort)
+	}
+	cfg = sm.Config{Interval: f.interval, Log: a.emuLog(f.verbose)}
+	cfg.Ask.Call, cfg.Ask.Window, cfg.Ask.PerNode = f.port.call(), f.window, f.perNode
+	if cfg.Unicast, err = unicastEngines(f.engines); err != nil {
+		return cfg, err
+	}
+	if cfg.Multicast, err = treeEngines(f.trees, f.effort); err != nil {
+		return cfg, err
+	}
+	cfg.PKeys.Partitions, err = a.partitions(f.parts)
+	return cfg, err
+}
+
+// partitions reads a partitions.conf, and tells what is wrong with it.
+func (a *app) partitions(file string) (*partition.Config, error) {
+	if file == "" {
+		return partition.Default(), nil
+	}
+	r, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	cfg, faults, err := partition.Read(r, partition.Options{Name: file})
+	for _, fault := range faults {
+		fmt.Fprintln(a.err, fault.Error())
+	}
+	return cfg, err
+}
+
+func (a *app) manage(f smFlags, cfg sm.Config) error {
 	port, err := f.port.open()
 	if err != nil {
 		return err
 	}
 	defer port.Close() //nolint:errcheck // all is answered
-	cfg := sm.Config{Unicast: engines, Interval: f.interval, Log: a.emuLog(f.verbose)}
-	cfg.Ask.Call, cfg.Ask.Window, cfg.Ask.PerNode = f.port.call(), f.window, f.perNode
 	m, err := sm.New(port, cfg)
 	if err != nil {
 		return err
