@@ -19,6 +19,10 @@ type Config struct {
 	// (0.27 s) by default.
 	RespTime mad.TimeValue
 	Limits   Limits
+	// Journal is told every change of subscriptions and services, in their
+	// order; nil for none. It must not call the Server. Restore takes what it
+	// was told.
+	Journal func(Change)
 	// Busy is asked before each request whether the requester has to try again
 	// later, beside the limits; nil for never. It is called by many goroutines
 	// at once.

@@ -12,7 +12,8 @@ import (
 
 // subscriptions are whom events are reported to.
 type subscriptions struct {
-	limits Limits
+	limits  Limits
+	journal func(Change)
 
 	mu    sync.Mutex
 	ports map[ib.GUID][]subscription // guarded by mu, as what follows
@@ -63,24 +64,47 @@ func (r *request) subscribe(told mad.InformInfo) mad.Status {
 		return mad.StatusBusy
 	}
 	info := r.reportTo(told)
-	list := s.ports[r.asker.guid]
+	guid := r.asker.guid
+	list := s.ports[guid]
+	sub := subscription{info, 0, r.trusted}
 	if at := find(list, info); at >= 0 {
-		list[at].info, list[at].trusted = info, list[at].trusted || r.trusted
-		return answer(r, told)
+		sub.enum, sub.trusted = list[at].enum, sub.trusted || list[at].trusted
+		list[at] = sub
+	} else {
+		if len(list) >= s.limits.Subscriptions || s.total >= s.limits.AllSubscriptions {
+			return mad.StatusSANoResources
+		}
+		if len(list) > 0 {
+			sub.enum = list[len(list)-1].enum + 1
+		}
+		s.add(guid, sub)
 	}
-	if len(list) >= s.limits.Subscriptions || s.total >= s.limits.AllSubscriptions {
-		return mad.StatusSANoResources
-	}
-	enum := uint16(0)
-	if len(list) > 0 {
-		enum = list[len(list)-1].enum + 1
-	}
+	note(s.journal, BucketSubscriptions, sub.key(guid), sub.value())
+	return answer(r, told)
+}
+
+func (s *subscriptions) add(guid ib.GUID, sub subscription) {
 	if s.ports == nil {
 		s.ports = map[ib.GUID][]subscription{}
 	}
-	s.ports[r.asker.guid] = append(list, subscription{info, enum, r.trusted})
+	s.ports[guid] = append(s.ports[guid], sub)
 	s.total++
-	return answer(r, told)
+}
+
+// remove ends a subscription, and tells whether it was there.
+func (s *subscriptions) remove(guid ib.GUID, info mad.InformInfo) bool {
+	list := s.ports[guid]
+	at := find(list, info)
+	if at < 0 {
+		return false
+	}
+	s.total--
+	if list = slices.Delete(list, at, at+1); len(list) > 0 {
+		s.ports[guid] = list
+	} else {
+		delete(s.ports, guid)
+	}
+	return true
 }
 
 // reportTo fills in the queue pair that reports go to.
@@ -100,17 +124,11 @@ func (r *request) unsubscribe(told mad.InformInfo) mad.Status {
 	if !r.refresh() {
 		return mad.StatusBusy
 	}
-	list := s.ports[r.asker.guid]
-	at := find(list, r.reportTo(told))
-	if at < 0 {
+	sub := subscription{info: r.reportTo(told)}
+	if !s.remove(r.asker.guid, sub.info) {
 		return mad.StatusSARequestInvalid
 	}
-	s.total--
-	if list = slices.Delete(list, at, at+1); len(list) == 0 {
-		delete(s.ports, r.asker.guid)
-	} else {
-		s.ports[r.asker.guid] = list
-	}
+	note(s.journal, BucketSubscriptions, sub.key(r.asker.guid), nil)
 	return answer(r, told)
 }
 
@@ -119,9 +137,13 @@ func (s *subscriptions) keep(known func(ib.GUID) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for guid, list := range s.ports {
-		if !known(guid) {
-			s.total -= len(list)
-			delete(s.ports, guid)
+		if known(guid) {
+			continue
+		}
+		s.total -= len(list)
+		delete(s.ports, guid)
+		for i := range list {
+			note(s.journal, BucketSubscriptions, list[i].key(guid), nil)
 		}
 	}
 }

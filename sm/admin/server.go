@@ -39,6 +39,7 @@ func New(config Config) (*Server, error) {
 	}
 	s := &Server{config: config, groups: config.Groups, limiter: newLimiter(config.Limits)}
 	s.subscriptions.limits, s.services.limits = config.Limits, config.Limits
+	s.subscriptions.journal, s.services.journal = config.Journal, config.Journal
 	s.subscriptions.remember(config.Groups)
 	return s, nil
 }

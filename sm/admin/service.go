@@ -10,7 +10,8 @@ import (
 
 // services are what ports offer.
 type services struct {
-	limits Limits
+	limits  Limits
+	journal func(Change)
 
 	mu      sync.Mutex
 	all     map[serviceKey]*service // guarded by mu, as what follows
@@ -88,29 +89,32 @@ func keyOf(record *mad.ServiceRecord) serviceKey {
 
 // put adds a service, or renews it for who knows its key.
 func (s *services) put(record *mad.ServiceRecord, owner ib.GUID, now time.Time) mad.Status {
-	if s.all == nil {
-		s.all, s.perPort = map[serviceKey]*service{}, map[ib.GUID]int{}
-	}
 	have := s.all[keyOf(record)]
 	switch {
 	case have != nil && have.record.ServiceKey != record.ServiceKey:
 		return mad.StatusSADenied
-	case have != nil:
-	case s.perPort[owner] >= s.limits.Services || len(s.all) >= s.limits.AllServices:
+	case have == nil && (s.perPort[owner] >= s.limits.Services || len(s.all) >= s.limits.AllServices):
 		return mad.StatusSANoResources
-	default:
-		have = &service{owner: owner}
-		s.all[keyOf(record)] = have
-		s.perPort[owner]++
 	}
-	have.record, have.ends = *record, 0
+	s.remove(have)
+	have = &service{record: *record, owner: owner}
 	if record.ServiceLease != mad.ServiceLeaseForever {
 		have.ends = now.UnixNano() + int64(record.ServiceLease)*int64(time.Second)
-		if s.next == 0 || have.ends < s.next {
-			s.next = have.ends
-		}
 	}
+	s.add(have)
+	note(s.journal, BucketServices, keyOf(record).bytes(), have.value())
 	return mad.StatusOK
+}
+
+func (s *services) add(have *service) {
+	if s.all == nil {
+		s.all, s.perPort = map[serviceKey]*service{}, map[ib.GUID]int{}
+	}
+	s.all[keyOf(&have.record)] = have
+	s.perPort[have.owner]++
+	if have.ends != 0 && (s.next == 0 || have.ends < s.next) {
+		s.next = have.ends
+	}
 }
 
 // unregister answers a Delete of ServiceRecord, by who knows its key.
@@ -133,11 +137,21 @@ func (r *request) unregister() mad.Status {
 	case !r.trusted && (have.owner != r.asker.guid || have.record.ServiceKey != record.ServiceKey):
 		return mad.StatusSADenied
 	}
-	s.remove(have)
+	s.end(have)
 	return answer(r, have.record)
 }
 
+// end removes a service, and tells the journal.
+func (s *services) end(have *service) {
+	s.remove(have)
+	note(s.journal, BucketServices, keyOf(&have.record).bytes(), nil)
+}
+
+// remove removes a service, if there is one.
 func (s *services) remove(have *service) {
+	if have == nil {
+		return
+	}
 	delete(s.all, keyOf(&have.record))
 	if s.perPort[have.owner]--; s.perPort[have.owner] == 0 {
 		delete(s.perPort, have.owner)
@@ -155,7 +169,7 @@ func (s *services) expire(now time.Time) {
 		switch {
 		case have.ends == 0:
 		case have.ends <= at:
-			s.remove(have)
+			s.end(have)
 		case s.next == 0 || have.ends < s.next:
 			s.next = have.ends
 		}
@@ -168,7 +182,7 @@ func (s *services) keep(known func(ib.GUID) bool) {
 	defer s.mu.Unlock()
 	for _, have := range s.all {
 		if !known(have.owner) {
-			s.remove(have)
+			s.end(have)
 		}
 	}
 }
