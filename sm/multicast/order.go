@@ -5,7 +5,9 @@ import (
 	"math/bits"
 	"slices"
 
+	"heddle/ib"
 	"heddle/mad"
+	"heddle/route"
 	"heddle/sm/plan"
 )
 
@@ -13,6 +15,7 @@ import (
 type planner struct {
 	audit   bool // all that the switches hold is to be looked at
 	work    []work
+	kinds   []kind // by MLID
 	changes []change
 	topped  []bool // by vertex
 
@@ -21,6 +24,15 @@ type planner struct {
 	epoch int32
 	comes []int32 // by edge: the MLID, plus one, whose tree it is new in
 }
+
+// kind is what happens to links of one MLID's tree.
+type kind uint8
+
+const (
+	comes kind = 1 << iota // an entry comes
+	goes                   // one goes
+	blind                  // it is not known what a switch holds
+)
 
 // change is one bit of one cell that is to change, of a port with a cable to a
 // switch.
@@ -32,12 +44,14 @@ type change struct {
 	come      bool
 }
 
-// judge finds out for each entry of a cell in which stage it may change.
+// judge finds out for each entry of a cell in which stage it may change. Where
+// an MLID's links only come, or only go, they may do so in either.
 func (r *Router) judge(list []work, held *plan.Held) {
 	p := &r.plan
-	if n := r.state.Graph.NumVertices(); len(p.up) != n {
-		p.up, p.when, p.topped = make([]int32, n), make([]int32, n), make([]bool, n)
-		p.comes = make([]int32, r.state.Graph.NumEdges())
+	p.size(r.state.Graph)
+	clear(p.kinds)
+	for i := range list {
+		r.sort(&list[i])
 	}
 	p.changes = p.changes[:0]
 	for i := range list {
@@ -56,25 +70,73 @@ func (r *Router) judge(list []work, held *plan.Held) {
 	}
 }
 
-// gather lists the changes of a cell.
+func (p *planner) size(g *route.Graph) {
+	if n := g.NumVertices(); len(p.up) != n || p.kinds == nil {
+		p.up, p.when, p.topped = make([]int32, n), make([]int32, n), make([]bool, n)
+		p.comes = make([]int32, g.NumEdges())
+		p.kinds = make([]kind, ib.NumMLIDs+1)
+	}
+}
+
+// sort notes of which kind the changes of a cell are.
+func (r *Router) sort(w *work) {
+	w.early, w.late = w.held == nil, w.held == nil && w.want != (mad.MulticastForwarding{})
+	for row := range rows {
+		idx := int(w.block)*rows + row
+		if w.held == nil && idx < len(r.groups) && r.groups[idx].used {
+			r.plan.kinds[idx] |= blind
+		}
+		held, want := w.has(row), w.want[row]
+		if held == want {
+			continue
+		}
+		w.shrinks = w.shrinks || held&^want != 0
+		if r.anyEdge(w, want&^held) {
+			r.plan.kinds[idx] |= comes
+		}
+		if r.anyEdge(w, held&^want) {
+			r.plan.kinds[idx] |= goes
+		}
+	}
+}
+
+// anyEdge tells whether one of some ports of a cell has a cable to a switch.
+func (r *Router) anyEdge(w *work, bits uint16) bool {
+	for ; bits != 0; bits &= bits - 1 {
+		if r.edgeAt(w.vertex, w.port(bits)) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// port is that of the lowest bit of a row.
+func (c *cell) port(row uint16) uint16 {
+	return uint16(c.position)*16 + uint16(bits.TrailingZeros16(row))
+}
+
+// gather lists the changes of a cell that have to be judged.
 func (r *Router) gather(list []work, i int, held *plan.Held) {
 	w := &list[i]
-	w.early, w.late = w.blind, w.blind && w.want != (mad.MulticastForwarding{})
 	for row := range rows {
 		idx := int32(int(w.block)*rows + row)
-		if w.blind && int(idx) < len(r.groups) && r.groups[idx].used {
+		k := r.plan.kinds[idx]
+		if k&blind == 0 && k&(comes|goes) != comes|goes {
+			continue
+		}
+		if w.held == nil {
 			r.plan.changes = append(r.plan.changes, change{idx: idx, edge: -1})
 		}
-		for diff := w.held[row] ^ w.want[row]; diff != 0; diff &= diff - 1 {
+		for diff := w.has(row) ^ w.want[row]; diff != 0; diff &= diff - 1 {
+			e := r.edgeAt(w.vertex, w.port(diff))
+			if e < 0 {
+				continue
+			}
 			bit := diff & -diff
 			come := w.want[row]&bit != 0
-			w.shrinks = w.shrinks || !come
-			port := uint16(w.position)*16 + uint16(bits.TrailingZeros16(bit))
-			if e := r.edgeAt(w.vertex, port); e >= 0 {
-				r.plan.changes = append(r.plan.changes, change{idx, e, int32(i), uint8(row), bit, come})
-				if !come && !r.knows(held, e, w.block) {
-					r.plan.changes = append(r.plan.changes, change{idx: idx, edge: -1})
-				}
+			r.plan.changes = append(r.plan.changes, change{idx, e, int32(i), uint8(row), bit, come})
+			if !come && !r.knows(held, e, w.block) {
+				r.plan.changes = append(r.plan.changes, change{idx: idx, edge: -1})
 			}
 		}
 	}
@@ -176,6 +238,9 @@ func (w *work) fix(c change, come bool) {
 	case c.edge < 0 || c.come != come:
 	case come:
 		w.late = true
+		if w.wait == nil {
+			w.wait = new(mad.MulticastForwarding)
+		}
 		w.wait[c.row] |= c.bit
 	default:
 		w.early = true

@@ -35,7 +35,7 @@ type Block struct {
 // is asked, so that what they hold already stays.
 func (r *Router) Unknown(held *plan.Held) (list []Block) {
 	for _, w := range r.unsettled(held) {
-		if w.blind {
+		if w.held == nil {
 			list = append(list, Block{r.nodeOf(w.cell), w.modifier()})
 		}
 	}
@@ -50,7 +50,7 @@ func (r *Router) Unsettled(held *plan.Held) (list []ib.MLID) {
 	for _, w := range r.unsettled(held) {
 		for row := range rows {
 			idx := int(w.block)*rows + row
-			if w.want[row] != w.held[row] || w.blind && idx < len(r.groups) && r.groups[idx].used {
+			if w.want[row] != w.has(row) || w.held == nil && idx < len(r.groups) && r.groups[idx].used {
 				seen[idx] = true
 			}
 		}
@@ -65,11 +65,18 @@ func (r *Router) Unsettled(held *plan.Held) (list []ib.MLID) {
 // work is a cell that a switch does not hold, and how it is to be written.
 type work struct {
 	*cell
-	held        mad.MulticastForwarding
-	blind       bool
-	wait        mad.MulticastForwarding // what may come in the second stage only
-	early, late bool                    // it has to be written in the first, in the second stage
-	shrinks     bool                    // some entry goes
+	held        *mad.MulticastForwarding // nil where it is not known
+	wait        *mad.MulticastForwarding // what may come in the second stage only; nil for nothing
+	early, late bool                     // it has to be written in the first, in the second stage
+	shrinks     bool                     // some entry goes
+}
+
+// has is what the switch is known to hold in a row.
+func (w *work) has(row int) uint16 {
+	if w.held == nil {
+		return 0
+	}
+	return w.held[row]
 }
 
 func (c *cell) modifier() uint32 { return mad.MulticastModifier(c.block, c.position) }
@@ -93,18 +100,13 @@ func (r *Router) unsettled(held *plan.Held) []work {
 			c.dirty = false
 			continue
 		}
-		w := work{cell: c}
-		if b := blockOf(held.Switch(n.GUID()), c); b != nil {
-			w.held = *b
-		} else {
-			w.blind = true
-		}
-		if !w.blind && w.held == c.want {
+		b := blockOf(held.Switch(n.GUID()), c)
+		if b != nil && *b == c.want {
 			c.dirty = false
 			continue
 		}
 		dirty = append(dirty, c)
-		list = append(list, w)
+		list = append(list, work{cell: c, held: b})
 	}
 	clear(r.want.dirty[len(dirty):])
 	r.want.dirty, r.plan.work = dirty, list
@@ -145,23 +147,14 @@ func (r *Router) Plan(held *plan.Held) Plan {
 	}
 	slices.SortFunc(list, func(a, b work) int { return compare(a.cell, b.cell) })
 	r.judge(list, held)
-	var p Plan
-	first, second := plan.Stage{Name: "mft-vanish"}, plan.Stage{Name: "mft-come"}
-	early, late := stagesOf(list)
+	p := Plan{Cells: len(list)}
+	first, second := r.split(list)
+	p.Sets = len(first.SMPs) + len(second.SMPs)
 	for i := range list {
-		w := &list[i]
-		inFirst := w.early || !w.late && early && (w.shrinks || !late)
-		if w.blind {
+		if list[i].held == nil {
 			p.Blind++
 		}
-		if inFirst {
-			first.SMPs = append(first.SMPs, r.set(w, w.firstValue()))
-		}
-		if !inFirst || w.late {
-			second.SMPs = append(second.SMPs, r.set(w, w.want))
-		}
 	}
-	p.Cells, p.Sets = len(list), len(first.SMPs)+len(second.SMPs)
 	tops := r.tops(held)
 	p.Tops = len(tops)
 	second.SMPs = append(second.SMPs, tops...)
@@ -171,6 +164,27 @@ func (r *Router) Plan(held *plan.Held) Plan {
 		}
 	}
 	return p
+}
+
+// split makes the two stages. What may be in either is where it makes no stage
+// of its own, and what shrinks in the first.
+func (r *Router) split(list []work) (first, second plan.Stage) {
+	first, second = plan.Stage{Name: "mft-vanish"}, plan.Stage{Name: "mft-come"}
+	early, late := stagesOf(list)
+	if !early {
+		second.SMPs = make([]plan.SMP, 0, len(list))
+	}
+	for i := range list {
+		w := &list[i]
+		inFirst := w.early || !w.late && early && (w.shrinks || !late)
+		if inFirst {
+			first.SMPs = append(first.SMPs, r.set(w, w.firstValue()))
+		}
+		if !inFirst || w.late {
+			second.SMPs = append(second.SMPs, r.set(w, w.want))
+		}
+	}
+	return first, second
 }
 
 // stagesOf tells which stages have to be.
@@ -183,11 +197,14 @@ func stagesOf(list []work) (early, late bool) {
 
 // firstValue is what the cell is to hold after the first stage.
 func (w *work) firstValue() (m mad.MulticastForwarding) {
-	if w.blind {
+	if w.held == nil {
 		return m
 	}
-	for row := range m {
-		m[row] = w.want[row] &^ w.wait[row]
+	m = w.want
+	if w.wait != nil {
+		for row := range m {
+			m[row] &^= w.wait[row]
+		}
 	}
 	return m
 }
