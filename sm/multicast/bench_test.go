@@ -90,6 +90,39 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
+// BenchmarkRebase sees the fabric again, as it was, and with one link less and
+// back, with groups that are routed.
+func BenchmarkRebase(b *testing.B) {
+	l, spec := draws(1000, 32, 1024), "fat-tree:k=16"
+	if *big {
+		l, spec = draws(10000, 16, 16000), "fat-tree:k=40"
+	}
+	f := generate(quiet{b}, spec)
+	w := newWorld(quiet{b}, f, engine(quiet{b}, "weave", 1))
+	w.empty(uint16(len(l.groups)/32 + 1))
+	w.r.Update(group.Batch{Changed: w.fill(l)}, w.groups)
+	w.program()
+	same, less := rebuilt(f), rebuilt(f.Without(nil, []fabric.LinkID{0}))
+	b.Run("same", func(b *testing.B) {
+		for b.Loop() {
+			w.see(same)
+			w.program()
+		}
+	})
+	b.Run("link", func(b *testing.B) {
+		sets, laid := w.sets, 0
+		for b.Loop() {
+			w.see(less)
+			laid = w.report.Laid
+			w.program()
+			w.see(same)
+			w.program()
+		}
+		b.ReportMetric(float64(w.sets-sets)/float64(b.N), "Sets")
+		b.ReportMetric(float64(laid), "laid")
+	})
+}
+
 // quiet is a benchmark as a fataler.
 type quiet struct{ testing.TB }
 

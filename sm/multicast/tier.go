@@ -3,6 +3,7 @@ package multicast
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"heddle/fabric"
 	"heddle/ib"
@@ -54,7 +55,8 @@ func tableSizes(f *fabric.Fabric) (sizes []int) {
 			sizes = append(sizes, n)
 		}
 	}
-	return sorted(sizes)
+	slices.Sort(sizes)
+	return sizes
 }
 
 // tableSize is the number of MLIDs that a switch can forward.

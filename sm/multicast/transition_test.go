@@ -167,7 +167,7 @@ func (c *chaos) soil() {
 		for block := range uint16(3) {
 			var b mad.MulticastForwarding
 			for i := range b {
-				b[i] = uint16(c.rng.Uint32()) & uint16(c.rng.Uint32())
+				b[i] = uint16(c.rng.Uint32() & c.rng.Uint32() >> 16)
 			}
 			c.real[guid][mad.MulticastModifier(block, 0)] = b
 		}

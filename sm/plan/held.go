@@ -45,6 +45,24 @@ func (h *Held) Known(guid ib.GUID) Switch {
 // Forget forgets what a switch holds: it was gone, and may have lost its power.
 func (h *Held) Forget(guid ib.GUID) { delete(h.switches, guid) }
 
+// Unsure forgets one block of a table: a Set of it was not answered, and may have
+// been done or not.
+func (h *Held) Unsure(guid ib.GUID, attr mad.AttrID, modifier uint32) {
+	s := h.Switch(guid)
+	switch attr {
+	case mad.AttrLinearForwarding:
+		if int(modifier) < len(s.LFT) {
+			s.LFT[modifier] = nil
+		}
+	case mad.AttrMulticastForwarding:
+		number, position := mad.SplitMulticastModifier(modifier)
+		if int(number) < len(s.MFT[position]) {
+			s.MFT[position][number] = nil
+		}
+	default: // the rest is read in every sweep
+	}
+}
+
 // Answered takes the answer to a Get or a Set of a table.
 func (h *Held) Answered(guid ib.GUID, attr mad.AttrID, modifier uint32, data []byte) {
 	s := h.Switch(guid)

@@ -1,0 +1,495 @@
+package multicast_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/fabric"
+	"heddle/ib"
+	"heddle/mad"
+	"heddle/route"
+	"heddle/sm/group"
+	"heddle/sm/multicast"
+)
+
+const first = ib.FirstMLID
+
+// reached are the numbers of the hosts that get what a host sends.
+func (w *world) reached(mlid ib.MLID, from int) (hosts []int) {
+	w.Helper()
+	end, ok := w.active.ByPortGUID(hostGUID(from))
+	if !ok {
+		w.Fatalf("no host %d", from)
+	}
+	got, err := w.walk(mlid, end)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for guid := range got {
+		hosts = append(hosts, int(guid-hostGUID(0))/16)
+	}
+	slices.Sort(hosts)
+	return hosts
+}
+
+func (w *world) wantReached(mlid ib.MLID, from int, want ...int) {
+	w.Helper()
+	if diff := cmp.Diff(want, w.reached(mlid, from)); diff != "" {
+		w.Fatalf("host %d reaches (-want +got):\n%s", from, diff)
+	}
+}
+
+// switches is how many have an entry for an MLID.
+func (w *world) switches(mlid ib.MLID) (n int) {
+	for guid := range w.real {
+		if w.entry(guid, mlid) != (route.PortSet{}) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestOneMember is case M3: one port has no entry, two have.
+func TestOneMember(t *testing.T) {
+	w := newWorld(t, generate(t, "fat-tree:k=4"), engine(t, "weave", 1))
+	w.have(first, []int{3}, nil)
+	if p := w.program(); p.Sets > 0 {
+		t.Errorf("%d Sets for one member", p.Sets)
+	}
+	w.have(first, []int{3, 9}, nil)
+	w.program()
+	w.wantReached(first, 3, 9)
+	w.have(first, []int{9}, nil)
+	w.program()
+	if n := w.switches(first); n > 0 {
+		t.Errorf("%d switches have an entry for one member", n)
+	}
+}
+
+// TestRing is case M4: a ring of four, members on two that are opposite.
+func TestRing(t *testing.T) {
+	w := newWorld(t, generate(t, "ring:n=4"), engine(t, "fulb", 1))
+	w.have(first, []int{0, 2}, nil)
+	w.program()
+	w.wantReached(first, 0, 2)
+	w.wantReached(first, 2, 0)
+	if n := w.switches(first); n != 3 {
+		t.Errorf("%d switches in the tree, want 3", n)
+	}
+}
+
+func TestSendOnly(t *testing.T) {
+	w := newWorld(t, generate(t, "fat-tree:k=4"), engine(t, "weave", 1))
+	w.have(first, []int{0, 15}, []int{8})
+	w.program()
+	w.wantReached(first, 8, 0, 15)
+	w.wantReached(first, 0, 15)
+	w.have(first, nil, []int{0, 8})
+	w.program()
+	if n := w.switches(first); n > 0 {
+		t.Errorf("%d switches have an entry for two that send only", n)
+	}
+	w.have(first, []int{0}, []int{1}) // on one switch
+	w.program()
+	w.wantReached(first, 1, 0)
+}
+
+// TestJoinGrafts says what a join costs.
+func TestJoinGrafts(t *testing.T) {
+	w := newWorld(t, generate(t, "fat-tree:k=4"), engine(t, "weave", 1))
+	w.have(first, []int{0, 5, 15}, nil)
+	w.program()
+	for _, c := range []struct {
+		host, sets int
+		why        string
+	}{
+		{14, 1, "its switch is in the tree"},
+		{13, 2, "the switch above its own is in the tree"},
+		{8, 3, "its whole pod is new"},
+	} {
+		receivers := append(w.groups[first].Receivers, w.gids([]int{c.host})...)
+		w.groups[first] = group.Ports{Receivers: receivers}
+		w.report = w.r.Update(group.Batch{Changed: []ib.MLID{first}}, w.groups)
+		if p := w.program(); p.Sets > c.sets+1 || p.Sets < c.sets || len(p.Stages) != 1 {
+			t.Errorf("host %d: %d Sets in %d stages; %s", c.host, p.Sets, len(p.Stages), c.why)
+		}
+		if w.report.Laid > 0 {
+			t.Errorf("host %d: laid anew", c.host)
+		}
+	}
+	w.wantReached(first, 0, 5, 8, 13, 14, 15)
+}
+
+// TestVanished: an MLID is unsettled until its entries are gone.
+func TestVanished(t *testing.T) {
+	w := newWorld(t, generate(t, "fat-tree:k=4"), engine(t, "weave", 1))
+	w.have(first+40, []int{0, 15}, nil)
+	w.program()
+	delete(w.groups, first+40)
+	w.r.Update(group.Batch{Vanished: []ib.MLID{first + 40, first + 41}}, w.groups)
+	if diff := cmp.Diff([]ib.MLID{first + 40}, w.r.Unsettled(w.held)); diff != "" {
+		t.Errorf("not settled (-want +got):\n%s", diff)
+	}
+	w.program()
+	if n := w.switches(first + 40); n > 0 {
+		t.Errorf("%d switches still have an entry", n)
+	}
+}
+
+// TestWithoutMulticast is case M8.
+func TestWithoutMulticast(t *testing.T) {
+	caps := func(sizes map[int]int32) *fabric.Fabric {
+		f := generate(t, "ring:n=5")
+		var b fabric.Builder
+		for i := range f.NumNodes() {
+			n := f.Node(fabric.NodeID(i))
+			if size, ok := sizes[i]; ok {
+				n.MulticastCap = size
+			}
+			b.AddNode(n, fabric.Place{})
+			for p := range n.NumPorts + 1 {
+				b.SetPort(fabric.End{Node: fabric.NodeID(i), Port: p}, f.Port(fabric.End{Node: fabric.NodeID(i), Port: p}).PortInfo, fabric.Place{})
+			}
+		}
+		for i := range f.NumLinks() {
+			l := f.Link(fabric.LinkID(i))
+			b.Cable(l.A, l.B, l.Rate, fabric.Place{})
+		}
+		g, _ := b.Build()
+		return g
+	}
+	w := newWorld(t, caps(map[int]int32{1: 0, 3: 64}), engine(t, "weave", 1))
+	w.have(first, []int{0, 2}, nil) // the short way leads over switch 1
+	w.program()
+	w.wantReached(first, 0, 2)
+	w.have(first+64, []int{0, 2}, nil) // beyond the table of switch 3: no way is left
+	if n := len(w.report.CutOff); n != 1 {
+		t.Errorf("%d ports are cut off, want 1: %v", n, w.report.CutOff)
+	}
+	w.have(first+1, []int{0, 1, 4}, nil)
+	if cut := w.report.CutOff; len(cut) != 1 || cut[0].Port != hostGUID(1) || !strings.Contains(cut[0].Why, "cannot multicast") {
+		t.Errorf("cut off: %v", cut)
+	}
+	w.have(first+65, []int{0, 3, 4}, nil)
+	if cut := w.report.CutOff; len(cut) != 1 || cut[0].Port != hostGUID(3) || !strings.Contains(cut[0].Why, "64 groups only") {
+		t.Errorf("cut off: %v", cut)
+	}
+	w.program()
+	w.wantReached(first+1, 0, 4)
+	w.wantReached(first+65, 0, 4)
+}
+
+// TestLinkDies: only the trees that used the link change.
+func TestLinkDies(t *testing.T) {
+	f := generate(t, "fat-tree:k=4")
+	w := newWorld(t, f, engine(t, "weave", 1))
+	for i := range 16 {
+		w.have(first+ib.MLID(i), []int{i, (i + 5) % 16, (i + 11) % 16}, nil)
+	}
+	w.program()
+	before := w.r.Tables()
+	link := f.Link(0)
+	used := w.r.MLIDsThrough(f.Node(link.A.Node).GUID, link.A.Port)
+	w.see(rebuilt(f.Without(nil, []fabric.LinkID{0})))
+	if w.report.Anew {
+		t.Error("all was numbered anew")
+	}
+	if w.report.Laid != len(used) || len(used) == 0 {
+		t.Errorf("%d laid, %d used the link", w.report.Laid, len(used))
+	}
+	after := w.r.Tables()
+	for v, table := range before.Tables {
+		for _, e := range table {
+			if !slices.Contains(used, e.MLID) && after.Tables[v].Lookup(e.MLID) != e.Ports {
+				t.Errorf("%v changed, and did not use the link", e.MLID)
+			}
+		}
+	}
+	w.program()
+	w.see(rebuilt(f))
+	if p := w.program(); p.Sets > 0 {
+		t.Errorf("%d Sets when the link came back", p.Sets)
+	}
+}
+
+// TestMoreNodes: a node that was not there before changes no tree.
+func TestMoreNodes(t *testing.T) {
+	f := generate(t, "fat-tree:k=4")
+	host := f.Adapters()[7]
+	w := newWorld(t, rebuilt(f.Without([]fabric.NodeID{host}, nil)), engine(t, "fulb", 1))
+	for i := range 6 {
+		w.have(first+ib.MLID(i), []int{i, i + 8, 15}, nil)
+	}
+	w.program()
+	w.see(rebuilt(f))
+	if !w.report.Anew || w.report.Laid > 0 {
+		t.Errorf("anew %v, laid %d", w.report.Anew, w.report.Laid)
+	}
+	if p := w.program(); p.Sets > 0 {
+		t.Errorf("%d Sets for a new node", p.Sets)
+	}
+	w.have(first, []int{0, 7, 8, 15}, nil)
+	w.program()
+	w.wantReached(first, 0, 7, 8, 15)
+}
+
+// broken is an engine that fails after so many trees.
+type broken struct {
+	route.Router
+	left int
+	fail func(t route.Tree) route.Tree
+}
+
+func (b *broken) Route(s *route.State, leaves []int32, c route.Centers) route.Tree {
+	t := b.Router.Route(s, leaves, c)
+	if b.left--; b.left < 0 {
+		return b.fail(t)
+	}
+	return t
+}
+
+func breaking(t *testing.T, after int, fail func(route.Tree) route.Tree) multicast.Engine {
+	good := engine(t, "fulb", 1)
+	return multicast.Engine{Name: "broken", New: func(g *route.Graph, h *route.Hops) route.Router {
+		return &broken{good.New(g, h), after, fail}
+	}}
+}
+
+// TestEngineFails is case S2: what an engine does wrong harms nothing, is named,
+// and the next one is tried.
+func TestEngineFails(t *testing.T) {
+	wrong := map[string]func(route.Tree) route.Tree{
+		"panics":    func(route.Tree) route.Tree { panic("strange fabric") },
+		"no tree":   func(route.Tree) route.Tree { return route.Tree{Root: -1} },
+		"no root":   func(route.Tree) route.Tree { return route.Tree{Root: 1 << 20} },
+		"no edge":   func(x route.Tree) route.Tree { return route.Tree{Root: x.Root, Edges: []int32{1 << 20}} },
+		"too short": func(x route.Tree) route.Tree { return route.Tree{Root: x.Root, Edges: x.Edges[1:]} },
+		"twice": func(x route.Tree) route.Tree {
+			return route.Tree{Root: x.Root, Edges: append(slices.Clone(x.Edges), x.Edges[0])}
+		},
+	}
+	for name, fail := range wrong {
+		t.Run(name, func(t *testing.T) {
+			f := generate(t, "fat-tree:k=4")
+			w := newWorld(t, f, breaking(t, 1, fail), engine(t, "minihop", 1))
+			w.have(first, []int{0, 15}, nil)
+			w.have(first+1, []int{1, 14}, nil)
+			if fs := w.report.Failures; len(fs) != 1 || fs[0].Engine != "broken" || fs[0].MLID != first+1 || fs[0].Err == nil {
+				t.Errorf("failures: %v", fs)
+			}
+			if w.report.Engine != "minihop" {
+				t.Errorf("laid by %q", w.report.Engine)
+			}
+			w.program()
+			w.wantReached(first+1, 1, 14)
+
+			alone := newWorld(t, f, breaking(t, 1, fail))
+			alone.have(first, []int{0, 15}, nil)
+			alone.program()
+			alone.report = alone.r.Reroute()
+			if diff := cmp.Diff([]ib.MLID{first}, alone.report.Unrouted); diff != "" {
+				t.Errorf("not routed (-want +got):\n%s", diff)
+			}
+			if p := alone.program(); p.Sets > 0 && len(alone.reached(first, 0)) != 1 {
+				t.Errorf("the old tree is gone: %d Sets", p.Sets)
+			}
+			var failure multicast.Failure
+			if fs := alone.report.Failures; len(fs) != 1 || !errors.As(fs[0], &failure) || failure.Error() == "" {
+				t.Errorf("failures: %v", fs)
+			}
+		})
+	}
+}
+
+// TestImproveLeavesOthers: a batch that an engine betters changes no tree of
+// before.
+func TestImproveLeavesOthers(t *testing.T) {
+	w := newWorld(t, generate(t, "fat-tree:k=4"), engine(t, "weave", 3))
+	for i := range 12 {
+		w.have(first+ib.MLID(i), []int{i, (i + 5) % 16, (i + 9) % 16}, nil)
+	}
+	w.program()
+	var batch group.Batch
+	for i := range 12 {
+		mlid := first + 12 + ib.MLID(i)
+		w.groups[mlid] = group.Ports{Receivers: w.gids([]int{i, (i + 6) % 16, (i + 13) % 16})}
+		batch.Changed = append(batch.Changed, mlid)
+	}
+	before := w.r.Tables()
+	w.report = w.r.Update(batch, w.groups)
+	after := w.r.Tables()
+	for v, table := range before.Tables {
+		for _, e := range table {
+			if after.Tables[v].Lookup(e.MLID) != e.Ports {
+				t.Errorf("%v changed", e.MLID)
+			}
+		}
+	}
+	w.program()
+	w.judge(t)
+}
+
+// TestTop: MulticastFDBTop is written where a switch has one, and seldom.
+func TestTop(t *testing.T) {
+	f := generate(t, "fat-tree:k=4")
+	v := viewOf(f)
+	for _, n := range v.Nodes {
+		n.Ports[0].Info.CapabilityMask = mad.CapMulticastFDBTop
+		n.Switch.LinearFDBTop, n.Switch.MulticastFDBTop = 77, 0xBFFF
+	}
+	w := newWorld(t, f, engine(t, "weave", 1))
+	if _, err := w.r.Rebase(v); err != nil {
+		t.Fatal(err)
+	}
+	tops := func(mlid ib.MLID) (list []uint16) {
+		w.groups[mlid] = group.Ports{Receivers: w.gids([]int{0, 1})}
+		w.r.Update(group.Batch{Changed: []ib.MLID{mlid}}, w.groups)
+		w.read()
+		for _, stage := range w.r.Plan(w.held).Stages {
+			for i := range stage.SMPs {
+				s := &stage.SMPs[i]
+				w.write(s)
+				if s.Attr != mad.AttrSwitchInfo {
+					continue
+				}
+				info, err := mad.ParseSwitchInfo(s.Data[:])
+				if err != nil || info.LinearFDBTop != 77 {
+					t.Errorf("%+v, %v", info, err)
+				}
+				list = append(list, info.MulticastFDBTop)
+				w.held.Answered(s.Node.GUID(), s.Attr, 0, s.Data[:])
+			}
+		}
+		return list
+	}
+	for _, c := range []struct {
+		mlid ib.MLID
+		want []uint16
+	}{
+		{first, []uint16{0xC01F}},
+		{first + 31, nil},
+		{first + 32, []uint16{0xC03F}},
+		{first + 70, []uint16{0xC07F}},
+		{first + 100, nil},
+		{ib.LastMLID, []uint16{0xFFFE}},
+	} {
+		if diff := cmp.Diff(c.want, tops(c.mlid)); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", c.mlid, diff)
+		}
+	}
+}
+
+// TestDependencies: a ring has a cycle, a fat tree none, with unicast tables of
+// another numbering too.
+func TestDependencies(t *testing.T) {
+	w := newWorld(t, generate(t, "ring:n=6"), engine(t, "fulb", 1))
+	for i := range 6 {
+		w.have(first+ib.MLID(i), []int{i, (i + 1) % 6, (i + 2) % 6}, nil)
+	}
+	if c, err := w.r.Dependencies(nil); err != nil || !c.Cyclic() {
+		t.Errorf("ring: %v, %v", c, err)
+	}
+	lfts := func(f *fabric.Fabric) *route.LFTs {
+		lids, err := route.LIDsOf(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables, err := route.NewLFTs(route.NewGraph(f, route.Selection{}), lids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tables
+	}
+	if c, err := w.r.Dependencies(lfts(rebuilt(w.fabric))); err != nil || !c.Cyclic() {
+		t.Errorf("ring in other numbers: %v, %v", c, err)
+	}
+	w = newWorld(t, generate(t, "fat-tree:k=4"), engine(t, "weave", 1))
+	w.have(first, []int{0, 3, 9, 15}, nil)
+	if c, err := w.r.Dependencies(lfts(rebuilt(w.fabric))); err != nil || c.Cyclic() {
+		t.Errorf("fat tree: %v, %v", c, err)
+	}
+	r, err := multicast.New(multicast.Config{Engines: []multicast.Engine{engine(t, "weave", 1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Dependencies(nil); err == nil {
+		t.Error("no error without a fabric")
+	}
+}
+
+// TestBeforeTheFirstView: a batch that comes early waits for the fabric.
+func TestBeforeTheFirstView(t *testing.T) {
+	if _, err := multicast.New(multicast.Config{}); err == nil {
+		t.Error("no error without an engine")
+	}
+	f := generate(t, "fat-tree:k=4")
+	r, err := multicast.New(multicast.Config{Engines: []multicast.Engine{engine(t, "weave", 1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, f, engine(t, "weave", 1))
+	w.r = r
+	w.have(first, []int{0, 15}, nil)
+	w.r.Update(group.Batch{Vanished: []ib.MLID{first + 5, 0}, Changed: []ib.MLID{0}}, w.groups)
+	w.r.Reroute()
+	if p := w.program(); p.Sets > 0 || w.r.Tables() != nil {
+		t.Errorf("%d Sets without a fabric", p.Sets)
+	}
+	w.see(f)
+	w.program()
+	w.wantReached(first, 0, 15)
+}
+
+// TestChurn: the memory of trees does not grow with what has gone.
+func TestChurn(t *testing.T) {
+	w := newWorld(t, generate(t, "fat-tree:k=4"), engine(t, "fulb", 1))
+	all := make([]int, 16)
+	for i := range all {
+		all[i] = i
+	}
+	for i := range 20000 {
+		w.have(first+ib.MLID(i%7), all[:2+i%14], nil)
+	}
+	w.program()
+	w.judge(t)
+}
+
+// TestUnanswered: a Set that was not answered may have been done or not. The
+// block is read again.
+func TestUnanswered(t *testing.T) {
+	w := newWorld(t, generate(t, "fat-tree:k=4"), engine(t, "weave", 1))
+	w.have(first, []int{0, 15}, nil)
+	w.read()
+	p := w.r.Plan(w.held)
+	lost := p.Stages[0].SMPs[0]
+	for i := range p.Stages[0].SMPs {
+		w.write(&p.Stages[0].SMPs[i])
+	}
+	w.held.Unsure(lost.Node.GUID(), lost.Attr, lost.Modifier)
+	if diff := cmp.Diff([]ib.MLID{first}, w.r.Unsettled(w.held)); diff != "" {
+		t.Errorf("not settled (-want +got):\n%s", diff)
+	}
+	if n := len(w.r.Unknown(w.held)); n != 1 {
+		t.Errorf("%d blocks are not known, want 1", n)
+	}
+	if p := w.program(); p.Sets != 0 { // it had been done
+		t.Errorf("%d Sets", p.Sets)
+	}
+}
+
+func TestExtraLinks(t *testing.T) {
+	w := newWorld(t, generate(t, "fat-tree:k=4"), engine(t, "weave", 1))
+	w.have(first, []int{0, 3}, nil)
+	for host, want := range map[int]int{1: 0, 2: 0, 4: 3, 99: 0} {
+		if n := w.r.ExtraLinks(hostGUID(host), first); n != want {
+			t.Errorf("host %d: %d links more, want %d", host, n, want)
+		}
+	}
+	if n := w.r.ExtraLinks(hostGUID(4), first+1); n != 0 {
+		t.Errorf("%d links more for an MLID without a tree", n)
+	}
+}
