@@ -72,7 +72,7 @@ func (m *Machine) handedOver(p *peer, status mad.Status) {
 		m.bequeath()
 	case p == nil:
 	case status != mad.StatusOK:
-		m.note(p, fmt.Sprintf("refuses the HANDOVER (status %v); it is not handed the subnet for %v", status, m.hold(p.Port)))
+		m.note(p, fmt.Sprintf("refuses the HANDOVER (status %v)%s", status, m.holdOff(p)))
 	default:
 		m.follow(p, "takes over")
 		m.watch.given = true
@@ -80,12 +80,12 @@ func (m *Machine) handedOver(p *peer, status mad.Status) {
 }
 
 // pollRivals asks the managers that matter to a master: other masters, better
-// ones, and those that were wedged.
+// ones, those that were wedged, and those that were master before.
 func (m *Machine) pollRivals() {
 	for _, p := range m.sortedPeers() {
 		h := m.past[p.Port]
 		wedged := h != nil && h.wedged
-		if wedged || m.counts(p) && (isMaster(p) || m.outranks(p) && m.ready(p)) {
+		if wedged || !p.heard || m.counts(p) && (isMaster(p) || m.outranks(p) && m.ready(p)) {
 			m.ask(p, "")
 		}
 	}

@@ -12,10 +12,11 @@ import (
 // peer is what a machine knows of another manager.
 type peer struct {
 	Peer
-	heard  bool // whether Info was told since it was asked for last
-	asked  uint64
-	misses int // polls in a row without an answer
-	still  int // answers in a row with the same ActCount
+	heard  bool      // whether Info is what it told of itself
+	asked  uint64    // the ID of the operation under way to it; 0 for none
+	misses int       // polls in a row without an answer
+	still  int       // answers in a row with the same ActCount
+	handed time.Time // when it sent a HANDOVER
 }
 
 // past is what is remembered of a manager also while it is away.

@@ -85,10 +85,15 @@ func (m *Machine) takeOver(p *peer) mad.Status {
 	if m.info.SMState == mad.SMNotActive || m.stopping {
 		return Refused
 	}
+	again := m.info.SMState == mad.SMMaster && !p.handed.IsZero() && m.now.Sub(p.handed) < m.cfg.AnswerLimit
+	p.Info.SMState, p.heard = mad.SMNotActive, false // until it is asked
+	if again {
+		return mad.StatusOK // the same request once more, whose answer was lost
+	}
+	p.handed = m.now
 	info := m.info
 	info.SMState = mad.SMStandby // what OpenSM wants of who acknowledges
 	m.tell(p, mad.SMControlAcknowledge, info, "")
-	p.Info.SMState = mad.SMNotActive // until it is heard of again
 	if m.info.SMState == mad.SMMaster {
 		m.do(Action{Kind: Resweep, Reason: fmt.Sprintf("subnet manager %v, a master too, hands over its part", p.Port)})
 		return mad.StatusOK

@@ -93,11 +93,17 @@ func (m *Machine) idles(p *peer) {
 }
 
 // watchMissed takes that the one that is watched did not give an answer that
-// counts.
+// counts. A master that dies soon after it came into office flaps.
 func (m *Machine) watchMissed(p *peer, why string) {
-	if m.watch.misses++; m.watch.misses >= m.cfg.Count {
-		m.giveUp(p, fmt.Sprintf("%s, %d polls in a row", why, m.watch.misses))
+	w := &m.watch
+	if w.misses++; w.misses < m.cfg.Count {
+		return
 	}
+	why = fmt.Sprintf("%s, %d polls in a row", why, w.misses)
+	if w.reigned && m.now.Sub(w.since) < m.cfg.Settle {
+		why += m.holdOff(p)
+	}
+	m.giveUp(p, why)
 }
 
 // patience is the number of polls for which a peer's ActCount may stand still:
@@ -114,17 +120,23 @@ func (m *Machine) patience(p *peer) int {
 func (m *Machine) wedged(p *peer) {
 	h := m.recall(p.Port)
 	h.wedged, h.act = true, p.Info.ActCount
-	m.giveUp(p, fmt.Sprintf("answers, but its ActCount stands still at %d, %d polls in a row", h.act, p.still))
+	why := fmt.Sprintf("answers, but its ActCount stands still at %d, %d polls in a row", h.act, p.still)
+	m.giveUp(p, why+m.holdOff(p))
 }
 
 // giveUp looks for another master.
 func (m *Machine) giveUp(p *peer, why string) {
 	w := m.watch
-	if w.given && !w.reigned || w.reigned && m.now.Sub(w.since) < m.cfg.Settle {
-		why += fmt.Sprintf("; it is not handed the subnet for %v", m.hold(p.Port))
+	if w.given && !w.reigned {
+		why += m.holdOff(p)
 	}
 	m.waited = m.waited || !w.reigned
 	m.discover(fmt.Sprintf("subnet manager %v %s", p.Port, why))
+}
+
+// holdOff keeps a peer from being handed the subnet for a while, and says so.
+func (m *Machine) holdOff(p *peer) string {
+	return fmt.Sprintf("; it is not handed the subnet for %v", m.hold(p.Port))
 }
 
 // reconsider takes new settings of our own.

@@ -36,7 +36,7 @@ func (m *Machine) SweepFailed(now time.Time, reason string) {
 func (m *Machine) meet(found []Peer) {
 	peers := map[ib.GUID]*peer{}
 	for _, f := range found {
-		if f.Port == m.info.GUID {
+		if f.Port == 0 || f.Port == m.info.GUID {
 			continue
 		}
 		p := m.peers[f.Port]
