@@ -22,20 +22,44 @@ const (
 )
 
 func (r *request) mftRecords() {
-	tables := r.snapshot.subnet.MFTs
-	if tables == nil {
+	q, err := mad.ParseMFTRecord(r.data)
+	if err != nil {
 		return
 	}
 	for e, n := range r.switches() {
-		for position := range min(mftPositions, len(n.Ports)/16+1) {
-			for block := range uint16(mftBlocks) {
-				ports, ok := tables.MFT(n.Info.NodeGUID, block, uint8(position))
-				if ok && !put(r, mad.MFTRecord{LID: e.lid, Position: uint8(position), Block: block, Ports: ports}) {
-					return
-				}
+		if !r.mftOf(e, n, &q) {
+			return
+		}
+	}
+}
+
+// mftOf puts the blocks of a switch that it is known to hold, of those that are
+// asked for.
+func (r *request) mftOf(e *end, n *Node, q *mad.MFTRecord) bool {
+	tables := r.snapshot.subnet.MFTs
+	if tables == nil {
+		return true
+	}
+	blocks, positions := mftBlocks, min(mftPositions, (len(n.Ports)+15)/16)
+	if n.Switch != nil {
+		blocks = min(blocks, (int(n.Switch.MulticastFDBCap)+31)/32)
+	}
+	for position := range uint8(positions) {
+		if r.mask.Has(mad.MFTRecordPosition) && position != q.Position {
+			continue
+		}
+		for block := range uint16(blocks) {
+			if r.mask.Has(mad.MFTRecordBlock) && block != q.Block {
+				continue
+			}
+			r.work++
+			ports, ok := tables.MFT(n.Info.NodeGUID, block, position)
+			if ok && !put(r, mad.MFTRecord{LID: e.lid, Position: position, Block: block, Ports: ports}) {
+				return false
 			}
 		}
 	}
+	return true
 }
 
 func (r *request) slToVLRecords() {
