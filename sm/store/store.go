@@ -77,7 +77,8 @@ type sizes struct {
 type request struct {
 	ops     []op
 	size    int
-	at      Position // zero where it is no batch
+	at      Position
+	batch   bool // or else a promise, a compaction or nothing
 	done    func(Result)
 	entries int // bytes that the journal grows by
 	reset   bool
@@ -211,39 +212,58 @@ func (s *Store) err() error {
 	return s.failed
 }
 
-// Commit accepts a batch, and calls done when it is kept for good, or will not
-// be; done may be nil. It is called by one goroutine, in the order of the
-// batches, and must not wait for another one. Commit waits while much is
-// pending, until ctx ends. Where it gives an error, which wraps ErrPosition,
-// ErrStale, ErrRecord, an error of sm/group, ErrClosed or what failed before,
-// the batch is not accepted and done is not called. The batch must not be
-// changed afterwards.
+// Commit accepts a batch of this manager, and calls done when it is kept for
+// good, or will not be; done may be nil. It is called by one goroutine, in the
+// order of the batches, and must not wait for another one. Commit waits while
+// much is pending, until ctx ends. Where it gives an error, which wraps
+// ErrPosition, ErrStale, ErrRecord, an error of sm/group, ErrClosed or what
+// failed before, the batch is not accepted and done is not called. The batch
+// must not be changed afterwards.
 func (s *Store) Commit(ctx context.Context, b *Batch, done func(Result)) error {
+	return s.accept(ctx, b, done, func(at *Position) (epoch uint64) {
+		if *at == (Position{}) {
+			*at = Position{s.last.Index + 1, max(s.promise, s.last.Epoch)}
+		}
+		return at.Epoch
+	})
+}
+
+// Follow is Commit for a batch of another manager, which leads in an epoch. The
+// batch has its place, and may be of an epoch before, but not after; for the
+// rest it is refused as if it were of that epoch.
+func (s *Store) Follow(ctx context.Context, epoch uint64, b *Batch, done func(Result)) error {
+	if b.At.Epoch > epoch {
+		return fmt.Errorf("store: batch %v in epoch %d: %w", b.At, epoch, ErrPosition)
+	}
+	return s.accept(ctx, b, done, func(*Position) uint64 { return epoch })
+}
+
+// accept accepts a batch, of which place tells the position and the epoch of
+// the manager that it comes from.
+func (s *Store) accept(ctx context.Context, b *Batch, done func(Result), place func(at *Position) uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.waitForRoom(ctx); err != nil {
 		return err
 	}
 	at := b.At
-	if at == (Position{}) {
-		at = Position{s.last.Index + 1, max(s.promise, s.last.Epoch)}
-	}
+	epoch := place(&at)
 	switch {
-	case at.Epoch < s.promise:
-		return fmt.Errorf("store: batch %v, promised to %d: %w", at, s.promise, ErrStale)
-	case !at.Follows(s.last) && !b.Reset:
-		return fmt.Errorf("store: batch %v after %v: %w", at, s.last, ErrPosition)
+	case epoch < s.promise:
+		return fmt.Errorf("store: batch %v in epoch %d, promised to %d: %w", at, epoch, s.promise, ErrStale)
+	case !b.Reset && !at.Follows(s.last):
+		return fmt.Errorf("store: batch %v after %v: %w", b.At, s.last, ErrPosition)
 	}
 	last, err := b.check(s.tail)
 	if err != nil {
 		return fmt.Errorf("store: batch %v: %w", at, err)
 	}
 	b.At = at
-	s.last, s.tail, s.promise = at, last, at.Epoch
+	s.last, s.tail, s.promise = at, last, epoch
 	if b.Reset {
 		s.journal.resets++
 	}
-	s.enqueue(b.request(done))
+	s.enqueue(b.request(epoch, done))
 	return nil
 }
 

@@ -267,6 +267,41 @@ func TestPromise(t *testing.T) {
 	}
 }
 
+// TestFollow takes batches of the epochs before from the leader of now, and none
+// from the leader of before.
+func TestFollow(t *testing.T) {
+	eachKind(t, func(t *testing.T, s *Store) {
+		follow := func(epoch uint64, b *Batch) error { return s.Follow(t.Context(), epoch, b, nil) }
+		tests := []struct {
+			name  string
+			epoch uint64
+			batch Batch
+			want  error
+		}{
+			{"of before", 7, Batch{At: Position{1, 4}}, nil},
+			{"leader of before", 6, Batch{At: Position{2, 4}}, ErrStale},
+			{"state of the leader of before", 6, Batch{At: Position{2, 4}, Reset: true}, ErrStale},
+			{"of an epoch to come", 7, Batch{At: Position{2, 8}}, ErrPosition},
+			{"back in time", 7, Batch{At: Position{2, 3}}, ErrPosition},
+			{"without a place", 7, Batch{}, ErrPosition},
+			{"next", 7, Batch{At: Position{2, 7}}, nil},
+			{"nothing", 7, Batch{Reset: true}, nil},
+			{"state of before", 7, Batch{At: Position{1, 3}, Reset: true}, nil},
+		}
+		for _, test := range tests {
+			if err := follow(test.epoch, &test.batch); !errors.Is(err, test.want) {
+				t.Errorf("%s: error %v, want %v", test.name, err, test.want)
+			}
+		}
+		if s.Promised() != 7 || s.Last() != (Position{1, 3}) {
+			t.Errorf("promised to %d, last %v", s.Promised(), s.Last())
+		}
+		if err := s.Commit(t.Context(), &Batch{At: Position{2, 6}}, nil); !errors.Is(err, ErrStale) {
+			t.Errorf("own batch of before: %v", err)
+		}
+	})
+}
+
 func TestCopyMakesTheSame(t *testing.T) {
 	eachKind(t, func(t *testing.T, s *Store) {
 		g := newGroups(t, s)

@@ -8,9 +8,10 @@ import (
 // chunkLen is the size of the values that a snapshot is split into.
 const chunkLen = 1 << 18
 
-// request gives the changes of the backend that a batch is.
-func (b *Batch) request(done func(Result)) request {
-	r := request{at: b.At, done: done, reset: b.Reset}
+// request gives the changes of the backend that a batch is, which comes from a
+// manager that leads in an epoch.
+func (b *Batch) request(epoch uint64, done func(Result)) request {
+	r := request{at: b.At, batch: true, done: done, reset: b.Reset}
 	if b.Reset {
 		r.ops = append(r.ops, op{kind: opWipe})
 		r.ops = appendSnapshot(r.ops, b.Snapshot)
@@ -23,7 +24,7 @@ func (b *Batch) request(done func(Result)) request {
 	for i := range b.Changes {
 		r.ops = append(r.ops, b.Changes[i].op())
 	}
-	r.ops = append(r.ops, putMeta(keyPosition, b.At.Index, b.At.Epoch), putMeta(keyPromise, b.At.Epoch))
+	r.ops = append(r.ops, putMeta(keyPosition, b.At.Index, b.At.Epoch), putMeta(keyPromise, epoch))
 	return r
 }
 
@@ -114,7 +115,7 @@ func (s *Store) settle(requests []request, err error) {
 
 // kept takes note of a request that was written; with the lock.
 func (s *Store) kept(r *request) {
-	if r.at != (Position{}) {
+	if r.batch {
 		s.durable = r.at
 	}
 	switch {
