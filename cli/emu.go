@@ -85,7 +85,7 @@ func (f emuFlags) filled(log *slog.Logger) emuFlags {
 	none(&f.cfg.SwitchPKeys)
 	none(&f.serve.Retries)
 	f.name = emuName(f.name)
-	f.ctl = cmp.Or(f.ctl, ctlPath(f.name))
+	f.ctl = cmp.Or(f.ctl, emuConsole().Path(f.name))
 	f.serve.Log = log
 	return f
 }

@@ -2,17 +2,11 @@ package cli
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"io"
-	"net"
-	"net/url"
-	"os"
-	"path/filepath"
-	"syscall"
 	"time"
 
 	"heddle/emu"
+	"heddle/internal/console"
 
 	"github.com/spf13/cobra"
 )
@@ -31,7 +25,7 @@ func (a *app) ctlCommand() *cobra.Command {
 			case name != "" && socket != "":
 				return usagef("--name and --socket cannot both be given")
 			}
-			return a.ctl(cmp.Or(socket, ctlPath(emuName(name))), wait, args)
+			return a.ctl(emuConsole(), cmp.Or(socket, emuConsole().Path(emuName(name))), wait, args)
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows the first word is the console's
@@ -41,18 +35,17 @@ func (a *app) ctlCommand() *cobra.Command {
 	return cmd
 }
 
-// ctlPath is the control socket of an emulator by its name. Users have their
-// own, also where they share a directory.
-func ctlPath(name string) string {
-	dir := cmp.Or(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
-	return filepath.Join(dir, fmt.Sprintf("heddle-emu-%d-%s.ctl", os.Getuid(), url.PathEscape(name)))
+// emuConsole is the console of heddle emu.
+func emuConsole() console.Program {
+	return console.Program{Name: "heddle emu", Short: "emu", Flag: "--ctl"}
 }
 
 // ctlPatience is how long a command may take.
 const ctlPatience = time.Minute
 
-func (a *app) ctl(path string, wait time.Duration, words []string) error {
-	conn, err := dialCtl(path, wait)
+// ctl has a program that runs answer a command.
+func (a *app) ctl(p console.Program, path string, wait time.Duration, words []string) error {
+	conn, err := p.Dial(path, wait)
 	if err != nil {
 		return err
 	}
@@ -60,77 +53,10 @@ func (a *app) ctl(path string, wait time.Duration, words []string) error {
 	if err := conn.SetDeadline(time.Now().Add(ctlPatience)); err != nil {
 		return err
 	}
-	answer, err := emu.AskConsole(conn, words...)
+	answer, err := console.Ask(conn, words...)
 	if err != nil {
 		return err
 	}
 	_, err = io.WriteString(a.out, answer)
 	return err
-}
-
-// dialCtl connects to a control socket, which may take a while to be there.
-func dialCtl(path string, wait time.Duration) (net.Conn, error) {
-	const again = 20 * time.Millisecond
-	for end := time.Now().Add(wait); ; time.Sleep(again) {
-		conn, err := net.Dial("unix", path)
-		if err == nil {
-			return conn, nil
-		}
-		if !time.Now().Before(end) {
-			return nil, fmt.Errorf("no heddle emu is at %s: %w", path, reason(err))
-		}
-	}
-}
-
-// reason is what an error of net says without the address.
-func reason(err error) error {
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return op.Err
-	}
-	return err
-}
-
-// longestCtl is the longest path of a unix socket that all systems take.
-const longestCtl = 103
-
-// listenCtl listens at a control socket that only the user may connect to. It
-// takes the place of one that an emulator left behind when it died.
-func listenCtl(path string) (net.Listener, error) {
-	if len(path) > longestCtl {
-		return nil, fmt.Errorf("control socket %s: a path of %d bytes, want at most %d; --ctl gives another", path, len(path), longestCtl)
-	}
-	listener, err := net.Listen("unix", path)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		if err := removeDead(path); err != nil {
-			return nil, fmt.Errorf("control socket %s: %w", path, err)
-		}
-		listener, err = net.Listen("unix", path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("control socket: %w", err)
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("control socket: %w", err), listener.Close())
-	}
-	return listener, nil
-}
-
-// removeDead removes a socket that nobody listens at.
-func removeDead(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return err
-	}
-	if info.Mode()&os.ModeSocket == 0 {
-		return errors.New("the file is no socket; --ctl gives another")
-	}
-	conn, err := net.Dial("unix", path)
-	if err == nil {
-		conn.Close() //nolint:errcheck // nothing was sent
-		return errors.New("another heddle emu has it; --ctl gives another")
-	}
-	if !errors.Is(err, syscall.ECONNREFUSED) {
-		return err
-	}
-	return os.Remove(path)
 }

@@ -14,6 +14,7 @@ import (
 
 	"heddle/cli/text"
 	"heddle/emu"
+	"heddle/internal/console"
 	"heddle/internal/peer"
 )
 
@@ -78,7 +79,7 @@ func (e *emulator) serveUDP(f emuFlags) error {
 }
 
 func (e *emulator) serveCtl(f emuFlags) error {
-	listener, err := listenCtl(f.ctl)
+	listener, err := emuConsole().Listen(f.ctl)
 	if err != nil {
 		return err
 	}
@@ -97,6 +98,14 @@ func (e *emulator) add(server io.Closer, err error) error {
 func taken(err error, what string) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%s: %w", what, reason(err))
+	}
+	return err
+}
+
+// reason is what an error of net says without the address.
+func reason(err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Err
 	}
 	return err
 }
@@ -120,7 +129,7 @@ func (e *emulator) status() (status emu.Status, err error) {
 
 // attachWith is what the environment of clients needs.
 func attachWith(f emuFlags) string {
-	env := "IBSIM_SOCKNAME=" + emu.QuoteWord(f.name) + " LD_PRELOAD=" + preloadLibrary()
+	env := "IBSIM_SOCKNAME=" + console.Quote(f.name) + " LD_PRELOAD=" + preloadLibrary()
 	if host, port, err := net.SplitHostPort(f.udp); err == nil {
 		env += fmt.Sprintf(", or by UDP IBSIM_SERVER_NAME=%s IBSIM_SERVER_PORT=%s", host, port)
 	}

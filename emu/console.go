@@ -3,8 +3,11 @@ package emu
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"text/tabwriter"
+
+	"heddle/internal/console"
 )
 
 // command is a command of the console.
@@ -58,9 +61,14 @@ func (l *Live) Console(line string) (answer string, err error) {
 	return answer, err
 }
 
+// ServeConsole serves the console on a listener, which it closes in the end.
+func (l *Live) ServeConsole(listener net.Listener) *console.Server {
+	return console.Serve(listener, l.Console)
+}
+
 // Console is Live.Console, for a Subnet whose time somebody else tells.
 func (s *Subnet) Console(line string) (answer string, err error) {
-	words, err := splitWords(line)
+	words, err := console.Split(line)
 	if err != nil || len(words) == 0 {
 		return "", err
 	}
@@ -78,23 +86,18 @@ func (s *Subnet) Console(line string) (answer string, err error) {
 	return answer, nil
 }
 
-// findCommand finds the command with the most words.
+// findCommand finds the command that a line begins with.
 func findCommand(words []string) (found *command, args []string, err error) {
-	var names []string
-	for _, c := range commands() {
-		names = append(names, c.name)
-		name := strings.Fields(c.name)
-		if len(words) < len(name) || strings.Join(words[:len(name)], " ") != c.name {
-			continue
-		}
-		if found == nil || len(c.name) > len(found.name) {
-			found, args = &c, words[len(name):]
-		}
+	all := commands()
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].name
 	}
-	if found == nil {
-		return nil, nil, fmt.Errorf("no command %q; there are %s", words[0], strings.Join(names, ", "))
+	i, args, err := console.Find(names, words)
+	if err != nil {
+		return nil, nil, err
 	}
-	return found, args, nil
+	return &all[i], args, nil
 }
 
 func consoleHelp(_ *Subnet, args []string) (string, error) {

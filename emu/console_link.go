@@ -10,6 +10,7 @@ import (
 
 	"heddle/fabric"
 	"heddle/ib"
+	"heddle/internal/console"
 )
 
 // place is a node, or one of its ports, that a command names.
@@ -29,7 +30,7 @@ func (s *Subnet) node(name string) (fabric.NodeID, error) {
 	}
 	var names []string
 	for _, id := range ids[:min(len(ids), 8)] {
-		names = append(names, QuoteWord(s.fabric.Node(id).ID))
+		names = append(names, console.Quote(s.fabric.Node(id).ID))
 	}
 	return 0, fmt.Errorf("%d nodes are called %q: name one by its ID, such as %s", len(ids), name, strings.Join(names, ", "))
 }

@@ -11,6 +11,7 @@ import (
 
 	"heddle/fabric"
 	"heddle/ib"
+	"heddle/internal/console"
 	"heddle/mad"
 )
 
@@ -118,7 +119,7 @@ func consoleLink(s *Subnet, args []string) (string, error) {
 // nodeLine tells of a node in a line.
 func (s *Subnet) nodeLine(id fabric.NodeID) string {
 	n := s.fabric.Node(id)
-	parts := []string{fmt.Sprintf("%s: %v of %s, ID %s, GUID %v", s.nodeName(id), n.Kind, count(int(n.NumPorts), "port"), QuoteWord(n.ID), n.GUID)}
+	parts := []string{fmt.Sprintf("%s: %v of %s, ID %s, GUID %v", s.nodeName(id), n.Kind, count(int(n.NumPorts), "port"), console.Quote(n.ID), n.GUID)}
 	return strings.Join(append(parts, s.nodeFaults(id)...), "; ") + "\n"
 }
 

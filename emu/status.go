@@ -9,6 +9,7 @@ import (
 
 	"heddle/fabric"
 	"heddle/ib"
+	"heddle/internal/console"
 	"heddle/mad"
 )
 
@@ -157,9 +158,9 @@ func (s *Subnet) nodeName(id fabric.NodeID) string {
 	_, isID := s.fabric.ByID(n.Name)
 	hidden := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
 	if n.Name == "" || isID || len(s.fabric.ByName(n.Name)) > 1 || strings.ContainsFunc(n.Name, hidden) {
-		return QuoteWord(n.ID)
+		return console.Quote(n.ID)
 	}
-	return QuoteWord(n.Name)
+	return console.Quote(n.Name)
 }
 
 // endName is a port, as the console reads it.

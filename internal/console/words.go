@@ -1,4 +1,4 @@
-package emu
+package console
 
 import (
 	"errors"
@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// splitWords splits a line at its blanks, with the quoting of a shell: blanks
+// Split splits a line at its blanks, with the quoting of a shell: blanks
 // in '...' and "..." are part of a word, and so is what follows a backslash,
 // except within '...'.
-func splitWords(line string) ([]string, error) {
+func Split(line string) ([]string, error) {
 	var words []string
 	for {
 		line = strings.TrimLeft(line, " \t\r\n")
@@ -73,9 +73,9 @@ func cutEscaped(b *strings.Builder, line string) (rest string, err error) {
 	return line[1:], nil
 }
 
-// QuoteWord is a word as the console and shells read it: in quotes where it has
+// Quote is a word as the console and shells read it: in quotes where it has
 // to be.
-func QuoteWord(word string) string {
+func Quote(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+./:,=@%", r)
 	}

@@ -1,4 +1,4 @@
-package cli
+package console
 
 import (
 	"fmt"
@@ -7,7 +7,9 @@ import (
 	"testing"
 )
 
-func TestCtlPath(t *testing.T) {
+var emulator = Program{Name: "heddle emu", Short: "emu", Flag: "--ctl"}
+
+func TestPath(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	for _, test := range []struct{ runtime, name, want string }{
@@ -16,21 +18,21 @@ func TestCtlPath(t *testing.T) {
 		{"/run", "../a b", "/run/heddle-emu-%d-..%%2Fa%%20b.ctl"},
 	} {
 		t.Setenv("XDG_RUNTIME_DIR", test.runtime)
-		if got, want := ctlPath(test.name), fmt.Sprintf(test.want, os.Getuid()); got != want {
+		if got, want := emulator.Path(test.name), fmt.Sprintf(test.want, os.Getuid()); got != want {
 			t.Errorf("%q in %q: %s, want %s", test.name, test.runtime, got, want)
 		}
 	}
 }
 
-func TestCtlPathIsBounded(t *testing.T) {
-	if _, err := listenCtl(filepath.Join(t.TempDir(), string(make([]byte, longestCtl)))); err == nil {
+func TestPathIsBounded(t *testing.T) {
+	if _, err := emulator.Listen(filepath.Join(t.TempDir(), string(make([]byte, longest)))); err == nil {
 		t.Error("a path that no system takes")
 	}
 }
 
-func TestCtlSocketIsTheUsersOwn(t *testing.T) {
+func TestSocketIsTheUsersOwn(t *testing.T) {
 	t.Chdir(t.TempDir())
-	listener, err := listenCtl("ctl")
+	listener, err := emulator.Listen("ctl")
 	if err != nil {
 		t.Fatal(err)
 	}

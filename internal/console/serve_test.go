@@ -1,4 +1,4 @@
-package emu
+package console
 
 import (
 	"bufio"
@@ -45,16 +45,24 @@ func (p *pipes) dial() net.Conn {
 	return here
 }
 
-// serveConsole serves the console of consoleFabric until the end of the test.
-func serveConsole(t *testing.T, listener net.Listener) *ConsoleServer {
-	t.Helper()
-	live, err := Start(consoleFabric(t), Config{})
-	if err != nil {
-		t.Fatal(err)
+// echo answers with the words of a line, a line each, and refuses "no".
+func echo(line string) (string, error) {
+	words, err := Split(line)
+	if err != nil || len(words) == 0 {
+		return "", err
 	}
-	c := live.ServeConsole(listener)
+	if words[0] == "no" {
+		return "", errors.New("no:\nnever")
+	}
+	return strings.Join(words, "\n") + "\n", nil
+}
+
+// serve serves echo until the end of the test.
+func serve(t *testing.T, listener net.Listener) *Server {
+	t.Helper()
+	c := Serve(listener, echo)
 	t.Cleanup(func() {
-		if err := errors.Join(c.Close(), c.Close(), live.Close()); err != nil {
+		if err := errors.Join(c.Close(), c.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -78,20 +86,20 @@ func listenUnix(t *testing.T) (listener net.Listener, dial func() *net.UnixConn)
 	}
 }
 
-func TestConsoleServer(t *testing.T) {
+func TestServer(t *testing.T) {
 	listener, dial := listenUnix(t)
-	serveConsole(t, listener)
+	serve(t, listener)
 	var wait sync.WaitGroup
 	for range 20 {
 		conn := dial()
 		wait.Go(func() {
 			for n := range 20 {
-				answer, err := AskConsole(conn, "node", "spine one")
-				if err != nil || !strings.HasPrefix(answer, "'spine one': ") {
+				answer, err := Ask(conn, "node", "spine one")
+				if err != nil || answer != "node\nspine one\n" {
 					t.Errorf("%q, %v", answer, err)
 				}
-				answer, err = AskConsole(conn, "link", fmt.Sprintf("node %d", n))
-				var refused ConsoleError
+				answer, err = Ask(conn, "no", fmt.Sprintf("node %d", n))
+				var refused Error
 				if !errors.As(err, &refused) || answer != "" {
 					t.Errorf("%q, %v", answer, err)
 				}
@@ -101,22 +109,22 @@ func TestConsoleServer(t *testing.T) {
 	wait.Wait()
 }
 
-// TestConsoleWire shows what is on the wire. Each client closes its side after
+// TestWire shows what is on the wire. Each client closes its side after
 // it has written.
-func TestConsoleWire(t *testing.T) {
+func TestWire(t *testing.T) {
 	listener, dial := listenUnix(t)
-	serveConsole(t, listener)
-	const cut = " third[1] S-2[4]: down; cut\nok\n"
+	serve(t, listener)
+	const said = " a b\n c\nok\n"
 	for _, test := range []struct{ name, send, want string }{
 		{"nothing", "", ""},
 		{"empty lines", "\n\r\n", "ok\nok\n"},
-		{"a line", "link cut host[1]\n", cut},
-		{"a line without its end", "link cut host[1]", cut},
-		{"two lines at once", "link cut host[1]\r\ndrop 2\n", cut + "error: drop: \"2\": want a probability from 0 to 1, such as 0.05\n"},
-		{"garbage", "\x00\xff\x01\n", "error: no command \"\\x00\\xff\\x01\"; there are"},
-		{"a long line", "help" + strings.Repeat(" ", consoleLine-5) + "\n", " status"},
-		{"too long a line", strings.Repeat("a", consoleLine) + "\nstatus\n", "error: a line of more than 4096 bytes\n"},
-		{"an endless line", strings.Repeat("a", 100*consoleLine), "error: a line of more than 4096 bytes\n"},
+		{"a line", "'a b' c\n", said},
+		{"a line without its end", "'a b' c", said},
+		{"two lines at once", "'a b' c\r\nno 2\n", said + "error: no: never\n"},
+		{"garbage", "\x00\xff'\x01\n", "error: a quotation that begins with ' does not end\n"},
+		{"a long line", "help" + strings.Repeat(" ", maxLine-5) + "\n", " help\n"},
+		{"too long a line", strings.Repeat("a", maxLine) + "\nstatus\n", "error: a line of more than 4096 bytes\n"},
+		{"an endless line", strings.Repeat("a", 100*maxLine), "error: a line of more than 4096 bytes\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			conn := dial()
@@ -132,12 +140,12 @@ func TestConsoleWire(t *testing.T) {
 	}
 }
 
-func TestConsoleConnectionsAreBounded(t *testing.T) {
+func TestConnectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := newPipes()
-		server := serveConsole(t, listener)
+		server := serve(t, listener)
 		var conns []net.Conn
-		for range consoleConns {
+		for range maxConns {
 			conns = append(conns, listener.dial())
 		}
 		if n, err := listener.dial().Read(make([]byte, 1)); n != 0 || err == nil {
@@ -145,7 +153,7 @@ func TestConsoleConnectionsAreBounded(t *testing.T) {
 		}
 		conns[0].Close() //nolint:errcheck // a pipe
 		synctest.Wait()
-		if _, err := AskConsole(listener.dial(), "status"); err != nil {
+		if _, err := Ask(listener.dial(), "status"); err != nil {
 			t.Errorf("the place of a connection that ended: %v", err)
 		}
 		if err := server.Close(); err != nil {
@@ -159,16 +167,16 @@ func TestConsoleConnectionsAreBounded(t *testing.T) {
 	})
 }
 
-// TestConsoleEndsIdleConnections has clients that say nothing, that say a part
+// TestEndsIdleConnections has clients that say nothing, that say a part
 // of a line, and that do not take their answer.
-func TestConsoleEndsIdleConnections(t *testing.T) {
+func TestEndsIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := newPipes()
-		serveConsole(t, listener)
+		serve(t, listener)
 		for _, test := range []struct {
 			send string
 			want time.Duration
-		}{{"", consoleIdle}, {"stat", consoleIdle}, {"status\n", consoleWrite}} {
+		}{{"", maxIdle}, {"stat", maxIdle}, {"status\n", maxWrite}} {
 			conn := listener.dial()
 			start := time.Now()
 			if _, err := io.WriteString(conn, test.send); err != nil {
@@ -183,22 +191,9 @@ func TestConsoleEndsIdleConnections(t *testing.T) {
 	})
 }
 
-func TestConsoleAfterClose(t *testing.T) {
-	live, err := Start(consoleFabric(t), Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := live.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if answer, err := live.Console("status"); answer != "" || !errors.Is(err, net.ErrClosed) {
-		t.Errorf("%q, %v", answer, err)
-	}
-}
-
 func TestReadReplyRefuses(t *testing.T) {
 	for _, reply := range []string{"", " a\n", "ok", "okay\n", "a\nok\n", "error\n"} {
-		var refused ConsoleError
+		var refused Error
 		if got, err := readReply(bufio.NewReader(strings.NewReader(reply))); err == nil || got != "" || errors.As(err, &refused) {
 			t.Errorf("%q is %q, %v", reply, got, err)
 		}

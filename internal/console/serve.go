@@ -1,4 +1,4 @@
-package emu
+package console
 
 import (
 	"bufio"
@@ -13,10 +13,10 @@ import (
 
 // Bounds of a console's connections.
 const (
-	consoleLine  = 4096             // bytes of a command, with the end of its line
-	consoleConns = 64               // at once
-	consoleIdle  = 10 * time.Minute // without a command
-	consoleWrite = 10 * time.Second // for an answer to be taken
+	maxLine  = 4096             // bytes of a command, with the end of its line
+	maxConns = 64               // at once
+	maxIdle  = 10 * time.Minute // without a command
+	maxWrite = 10 * time.Second // for an answer to be taken
 )
 
 // The last line of an answer; those before begin with a blank.
@@ -25,9 +25,9 @@ const (
 	answerError = "error: "
 )
 
-// ConsoleServer gives the console to whoever connects.
-type ConsoleServer struct {
-	live     *Live
+// Server gives the console to whoever connects.
+type Server struct {
+	answer   func(line string) (string, error)
 	listener net.Listener
 	done     chan struct{}
 	wait     sync.WaitGroup
@@ -37,18 +37,17 @@ type ConsoleServer struct {
 	closed bool
 }
 
-// ServeConsole serves the console on a listener, which it closes in the end.
-// Each line that comes on a connection is a command. The answer is its lines,
-// each after a blank, and then a line "ok" or "error: " and what is wrong.
-// AskConsole is the other side.
-func (l *Live) ServeConsole(listener net.Listener) *ConsoleServer {
-	c := &ConsoleServer{live: l, listener: listener, done: make(chan struct{}), conns: map[net.Conn]struct{}{}}
+// Serve serves a console on a listener, which it closes in the end. Each line
+// that comes on a connection is a command for answer, which is called by many
+// goroutines at once. Ask is the other side.
+func Serve(listener net.Listener, answer func(line string) (string, error)) *Server {
+	c := &Server{answer: answer, listener: listener, done: make(chan struct{}), conns: map[net.Conn]struct{}{}}
 	c.wait.Go(c.accept)
 	return c
 }
 
 // Close closes the listener and all connections, and waits for their ends.
-func (c *ConsoleServer) Close() error {
+func (c *Server) Close() error {
 	c.mu.Lock()
 	was := c.closed
 	c.closed = true
@@ -71,7 +70,7 @@ func (c *ConsoleServer) Close() error {
 
 // accept takes connections until the listener is closed. What else fails, such
 // as for want of file descriptors, may be better a moment later.
-func (c *ConsoleServer) accept() {
+func (c *Server) accept() {
 	const moment = 100 * time.Millisecond
 	for {
 		conn, err := c.listener.Accept()
@@ -90,10 +89,10 @@ func (c *ConsoleServer) accept() {
 	}
 }
 
-func (c *ConsoleServer) enter(conn net.Conn) {
+func (c *Server) enter(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || len(c.conns) >= consoleConns {
+	if c.closed || len(c.conns) >= maxConns {
 		conn.Close() //nolint:errcheck // nothing is to be saved
 		return
 	}
@@ -101,7 +100,7 @@ func (c *ConsoleServer) enter(conn net.Conn) {
 	c.wait.Go(func() { c.converse(conn) })
 }
 
-func (c *ConsoleServer) leave(conn net.Conn) {
+func (c *Server) leave(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.conns, conn)
@@ -110,22 +109,22 @@ func (c *ConsoleServer) leave(conn net.Conn) {
 
 // converse answers the lines of a connection until it ends, is idle for too
 // long, or sends a line that is too long.
-func (c *ConsoleServer) converse(conn net.Conn) {
+func (c *Server) converse(conn net.Conn) {
 	defer c.leave(conn)
-	in := bufio.NewReaderSize(conn, consoleLine)
+	in := bufio.NewReaderSize(conn, maxLine)
 	for {
-		if conn.SetReadDeadline(time.Now().Add(consoleIdle)) != nil {
+		if conn.SetReadDeadline(time.Now().Add(maxIdle)) != nil {
 			return
 		}
 		line, err := in.ReadSlice('\n')
 		reply := ""
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			reply = consoleReply("", fmt.Errorf("a line of more than %d bytes", consoleLine))
+			reply = wire("", fmt.Errorf("a line of more than %d bytes", maxLine))
 		case len(line) > 0: // the last one may lack its end
-			reply = consoleReply(c.live.Console(string(line)))
+			reply = wire(c.answer(string(line)))
 		}
-		if conn.SetWriteDeadline(time.Now().Add(consoleWrite)) != nil {
+		if conn.SetWriteDeadline(time.Now().Add(maxWrite)) != nil {
 			return
 		}
 		if _, failed := io.WriteString(conn, reply); failed != nil || err != nil {
@@ -134,8 +133,8 @@ func (c *ConsoleServer) converse(conn net.Conn) {
 	}
 }
 
-// consoleReply is an answer on the wire.
-func consoleReply(answer string, err error) string {
+// wire is an answer as it is sent.
+func wire(answer string, err error) string {
 	if err != nil {
 		return answerError + strings.NewReplacer("\n", " ", "\r", " ").Replace(err.Error()) + "\n"
 	}
@@ -146,10 +145,10 @@ func consoleReply(answer string, err error) string {
 	return b.String() + answerOK + "\n"
 }
 
-// AskConsole asks a ConsoleServer over a connection. The words are quoted as is
+// Ask asks a Server over a connection. The words are quoted as is
 // needed, so that the console has the same; none can hold the end of a line.
-// The error of a command that the console refuses is a ConsoleError.
-func AskConsole(conn io.ReadWriter, words ...string) (answer string, err error) {
+// The error of a command that the console refuses is a Error.
+func Ask(conn io.ReadWriter, words ...string) (answer string, err error) {
 	line, err := quoteWords(words)
 	if err != nil {
 		return "", fmt.Errorf("console: %w", err)
@@ -158,7 +157,7 @@ func AskConsole(conn io.ReadWriter, words ...string) (answer string, err error) 
 		return "", fmt.Errorf("console: %w", err)
 	}
 	answer, err = readReply(bufio.NewReader(conn))
-	if _, refused := errors.AsType[ConsoleError](err); err != nil && !refused {
+	if _, refused := errors.AsType[Error](err); err != nil && !refused {
 		return "", fmt.Errorf("console: %w", err)
 	}
 	return answer, err
@@ -171,19 +170,19 @@ func quoteWords(words []string) (string, error) {
 		if strings.ContainsAny(word, "\r\n") {
 			return "", fmt.Errorf("%q holds the end of a line", word)
 		}
-		quoted = append(quoted, QuoteWord(word))
+		quoted = append(quoted, Quote(word))
 	}
 	line := strings.Join(quoted, " ")
-	if len(line) >= consoleLine {
-		return "", fmt.Errorf("a line of %d bytes, at most %d", len(line), consoleLine-1)
+	if len(line) >= maxLine {
+		return "", fmt.Errorf("a line of %d bytes, at most %d", len(line), maxLine-1)
 	}
 	return line, nil
 }
 
-// ConsoleError is what the console says of a command that it refuses.
-type ConsoleError string
+// Error is what the console says of a command that it refuses.
+type Error string
 
-func (e ConsoleError) Error() string { return string(e) }
+func (e Error) Error() string { return string(e) }
 
 // readReply reads an answer to its last line.
 func readReply(in *bufio.Reader) (answer string, err error) {
@@ -200,7 +199,7 @@ func readReply(in *bufio.Reader) (answer string, err error) {
 		case inside:
 			b.WriteString(text + "\n")
 		case failed:
-			return "", ConsoleError(message)
+			return "", Error(message)
 		case line == answerOK:
 			return b.String(), nil
 		default:
