@@ -124,6 +124,8 @@ func (s *Subnet) multicastForwarding(q *request) mad.Status {
 		if err != nil {
 			return mad.StatusBadField
 		}
+		s.stats.MFTSets++
+		s.stats.LastMFTSet = s.now
 		*table = reach(*table, int(block))
 		if (*table)[block] == nil {
 			(*table)[block] = new(mad.MulticastForwarding)

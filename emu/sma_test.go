@@ -255,3 +255,21 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 }
+
+// TestMFTSetsAreCounted: those that an agent took, and when the last one came.
+func TestMFTSetsAreCounted(t *testing.T) {
+	s := newSubnet(t, line(t, 2), emu.Config{MLIDs: 32})
+	p := attach(t, s, "H1")
+	set := func(block uint16) {
+		p.ask(smp{path: []uint8{1}, set: true, attr: mad.AttrMulticastForwarding, mod: mad.MulticastModifier(block, 0), value: mad.MulticastForwarding{6}})
+	}
+	set(0)
+	s.Advance(time.Second)
+	set(0)
+	s.Advance(2 * time.Second)
+	set(1) // which there is not
+	p.ask(smp{path: []uint8{1}, attr: mad.AttrMulticastForwarding})
+	if st := s.Stats(); st.MFTSets != 2 || st.LastMFTSet != time.Second {
+		t.Errorf("%d Sets, the last at %v", st.MFTSets, st.LastMFTSet)
+	}
+}

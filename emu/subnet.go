@@ -37,6 +37,10 @@ type Stats struct {
 	Sent, Delivered, Lost uint64
 	// SMPs counts the requests that agents of subnet management answered.
 	SMPs uint64
+	// MFTSets counts those among them that set a block of a multicast
+	// forwarding table, the last of them at LastMFTSet.
+	MFTSets    uint64
+	LastMFTSet time.Duration
 	// QueueFull counts the SMPs that were dropped at an agent's full queue.
 	QueueFull uint64
 	// Unclaimed counts the packets for a client that nobody attached for.

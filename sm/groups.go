@@ -47,7 +47,10 @@ func (m *Manager) serveGroups(ctx context.Context) error {
 	}
 	m.told(m.router.Update(batch, src))
 	m.batches = append(m.batches, batch.ID)
-	return m.program(ctx, &Report{})
+	var r Report
+	err := m.program(ctx, &r)
+	m.cfg.Log.Info("groups written", "mlids", len(batch.Changed)+len(batch.Vanished), "sent", r.Sent, "failed", r.Failed)
+	return err
 }
 
 // ports is a multicast.Source of what was copied, so that joins need not wait

@@ -111,7 +111,8 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 		return r, err
 	}
 	m.tellPorts(m.server.Update(time.Now(), m.snapshot(lfts)))
-	m.cfg.Log.Info("subnet up", "nodes", r.Nodes, "switches", r.Switches, "engine", r.Engine, "sent", r.Sent, "failed", r.Failed)
+	m.cfg.Log.Info("subnet up", "nodes", r.Nodes, "switches", r.Switches, "engine", r.Engine,
+		"asked", r.Asked, "sent", r.Sent, "failed", r.Failed, "again", r.Again)
 	return r, nil
 }
 

@@ -29,13 +29,22 @@ type Process struct {
 
 // Start runs cmd, whose standard input, output and errors it takes. Stop ends
 // it.
-func Start(cmd *exec.Cmd) (*Process, error) {
+func Start(cmd *exec.Cmd) (*Process, error) { return start(cmd, false) }
+
+// StartLogger is Start for a program that logs to its standard error: that is
+// output too.
+func StartLogger(cmd *exec.Cmd) (*Process, error) { return start(cmd, true) }
+
+func start(cmd *exec.Cmd, errorsToo bool) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	p.change = sync.NewCond(&p.mu)
 	cmd.Stderr = (*errorWriter)(p)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
+	}
+	if errorsToo {
+		cmd.Stderr = cmd.Stdout
 	}
 	if p.in, err = cmd.StdinPipe(); err != nil {
 		return nil, err

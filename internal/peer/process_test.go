@@ -65,6 +65,17 @@ func TestWaitEnd(t *testing.T) {
 	}
 }
 
+func TestStartLogger(t *testing.T) {
+	p, err := StartLogger(exec.Command("sh", "-c", "echo one; echo two >&2; read line"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	if got, err := p.Wait(t.Context(), "two\n"); got != "one\ntwo\n" || err != nil {
+		t.Errorf("Wait = %q, %v", got, err)
+	}
+}
+
 func TestStartFails(t *testing.T) {
 	if _, err := Start(exec.Command(t.TempDir())); err == nil {
 		t.Error("a directory is started")
