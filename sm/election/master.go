@@ -86,16 +86,23 @@ func (m *Machine) pollRivals() {
 		h := m.past[p.Port]
 		wedged := h != nil && h.wedged
 		if wedged || !p.heard || m.counts(p) && (isMaster(p) || m.outranks(p) && m.ready(p)) {
-			m.ask(p, "")
+			m.ask(p)
 		}
 	}
 }
 
 // bequeath hands the subnet to the best standby that was not tried, and ends
-// where there is none.
+// where there is none. One that handed over to us, and was not heard of since,
+// counts as a standby.
 func (m *Machine) bequeath() {
-	for _, p := range m.ranked(func(p *peer) bool { return p.Info.SMState == mad.SMStandby }) {
-		if !m.tried[p.Port] {
+	heirs := m.ranked(func(p *peer) bool { return p.Info.SMState == mad.SMStandby })
+	for _, p := range m.sortedPeers() {
+		if !p.heard {
+			heirs = append(heirs, p)
+		}
+	}
+	for _, p := range heirs {
+		if !m.tried[p.Port] && len(p.Path) > 0 {
 			m.tried[p.Port] = true
 			m.tell(p, mad.SMControlHandover, m.info, "we are to stop")
 			return

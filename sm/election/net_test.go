@@ -172,6 +172,9 @@ func (n *network) loses() bool { return n.random.Float64() < n.loss }
 
 func (m *manager) reaches(to *manager) bool { return m.up && to.up && m.island == to.island }
 
+// path is the directed route to a manager.
+func (m *manager) path() []uint8 { return []uint8{1, uint8(m.cfg.GUID)} }
+
 // act does what the machine says.
 func (m *manager) act() {
 	for _, a := range m.Take() {
@@ -228,7 +231,7 @@ func (m *manager) found() []Peer {
 			continue
 		}
 		_, info := other.Request(m.net.now, Request{})
-		list = append(list, Peer{Port: other.cfg.GUID, Info: info, Path: []uint8{1, uint8(other.cfg.GUID)}})
+		list = append(list, Peer{Port: other.cfg.GUID, Info: info, Path: other.path()})
 	}
 	return list
 }
@@ -241,7 +244,7 @@ func (m *manager) try(a Action, count int) {
 		if !m.reaches(to) || to.mute || n.loses() || n.dropped(a) {
 			return
 		}
-		status, info := to.take(a)
+		status, info := to.take(a, m.path())
 		if a.Kind == Tell && n.forget > 0 {
 			n.forget--
 			return
@@ -276,8 +279,8 @@ func (n *network) dropped(a Action) bool {
 }
 
 // take gives a request to a machine.
-func (m *manager) take(a Action) (mad.Status, mad.SMInfo) {
-	r := Request{Set: a.Kind == Tell, Control: a.Control, Info: a.Info}
+func (m *manager) take(a Action, back []uint8) (mad.Status, mad.SMInfo) {
+	r := Request{Set: a.Kind == Tell, Control: a.Control, Info: a.Info, Path: back}
 	if m.hung || m.deaf {
 		r = Request{}
 	}

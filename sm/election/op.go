@@ -75,9 +75,9 @@ func (m *Machine) distrusted(o op, p *peer) {
 }
 
 // ask sends Get(SMInfo) to a peer, unless something is under way to it.
-func (m *Machine) ask(p *peer, reason string) {
+func (m *Machine) ask(p *peer) {
 	if p.asked == 0 {
-		m.send(p, Action{Kind: Ask, Reason: reason})
+		m.send(p, Action{Kind: Ask})
 	}
 }
 
@@ -86,7 +86,12 @@ func (m *Machine) tell(p *peer, c mad.SMControl, info mad.SMInfo, reason string)
 	m.send(p, Action{Kind: Tell, Control: c, Info: info, Reason: reason})
 }
 
+// send sends something to a peer, if the way to it is known: a stranger that
+// made itself known may have to be found by a sweep first.
 func (m *Machine) send(p *peer, a Action) {
+	if len(p.Path) == 0 {
+		return
+	}
 	m.id++
 	a.ID, a.Peer = m.id, p.Peer
 	delete(m.ops, p.asked)

@@ -165,7 +165,7 @@ func checkRandomEvents(t *rapid.T) {
 
 func checkActions(t *rapid.T, m *Machine, actions []Action) {
 	for _, a := range actions {
-		if (a.Kind == Ask || a.Kind == Tell) && (a.ID == 0 || a.Peer.Port == 0 || a.Peer.Port == 3) {
+		if (a.Kind == Ask || a.Kind == Tell) && (a.ID == 0 || a.Peer.Port == 0 || a.Peer.Port == 3 || len(a.Peer.Path) == 0) {
 			t.Fatalf("%+v", a)
 		}
 		if a.Kind != Ask && a.Kind != Tell && a.Reason == "" {
@@ -215,7 +215,8 @@ func randomID(t *rapid.T, m *Machine) uint64 {
 
 func randomPeer(t *rapid.T) Peer {
 	port := ib.GUID(rapid.IntRange(0, 5).Draw(t, "port"))
-	return Peer{Port: port, Info: mad.SMInfo{
+	path := rapid.SliceOfN(rapid.Byte(), 0, 2).Draw(t, "path")
+	return Peer{Port: port, Path: path, Info: mad.SMInfo{
 		GUID: port, SMKey: mad.SMKey(rapid.IntRange(1, 2).Draw(t, "key")),
 		Priority: uint8(rapid.IntRange(4, 6).Draw(t, "priority")), SMState: mad.SMState(rapid.IntRange(0, 4).Draw(t, "state")),
 		ActCount: uint32(rapid.IntRange(0, 2).Draw(t, "act")),

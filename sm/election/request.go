@@ -20,7 +20,8 @@ type Request struct {
 	Set     bool
 	Control mad.SMControl // the attribute modifier of a Set
 	Info    mad.SMInfo    // that of a Set
-	// Path is the way back to the sender of a Set, where it is known.
+	// Path is the way back to the sender of a Set, where it is known: the
+	// return path of a directed route, backwards.
 	Path []uint8
 }
 
@@ -48,10 +49,13 @@ func (m *Machine) sender(r *Request) *peer {
 	case port == 0 || port == m.info.GUID || p == nil && len(m.peers) >= strangers:
 		return nil
 	case p == nil:
-		p = &peer{Peer: Peer{Port: port, Path: slices.Clone(r.Path)}}
+		p = &peer{Peer: Peer{Port: port}}
 	}
 	if !m.learn(p, r.Info) {
 		return nil
+	}
+	if len(p.Path) == 0 {
+		p.Path = slices.Clone(r.Path)
 	}
 	m.peers[port] = p
 	return p

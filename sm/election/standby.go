@@ -41,11 +41,11 @@ func (m *Machine) follow(p *peer, reason string) {
 // pollWatched asks the one that is watched.
 func (m *Machine) pollWatched() {
 	p := m.peers[m.watch.port]
-	if p == nil {
-		m.discover("the master is not known")
+	if p == nil || len(p.Path) == 0 {
+		m.discover("the way to the master is not known")
 		return
 	}
-	m.ask(p, "")
+	m.ask(p)
 }
 
 // watched takes the answer of the one that is watched.

@@ -144,7 +144,7 @@ func (s *script) tell(f []string, m *manager) {
 		from := s.net.find(f[2])
 		info := from.info
 		info.SMState = mad.SMState(slices.Index([]string{"notactive", "discovering", "standby", "master"}, f[4]))
-		status, answer := m.Request(s.net.now, Request{Set: true, Control: s.control(f[3]), Info: info})
+		status, answer := m.Request(s.net.now, Request{Set: true, Control: s.control(f[3]), Info: info, Path: from.path()})
 		s.print("status %v, %v", status, answer.SMState)
 	default:
 		s.t.Fatalf("unknown command %s", f[0])
