@@ -27,6 +27,21 @@ func BenchmarkPathRecord(b *testing.B) {
 	}
 }
 
+// BenchmarkParallel: the same on all processors.
+func BenchmarkParallel(b *testing.B) {
+	s := serverOf(b, subnetOf(b, "fat-tree:k=16", 0), admin.Config{Limits: admin.Limits{Rate: -1}})
+	requests := pathRequests(s, 4096)
+	b.RunParallel(func(pb *testing.PB) {
+		answer := make([]byte, 0, mad.Size)
+		for i := 0; pb.Next(); i++ {
+			q := requests[i%len(requests)]
+			if _, ok := s.AppendAnswer(answer, epoch, q.from, q.message); !ok {
+				b.Error("no path")
+			}
+		}
+	})
+}
+
 type sent struct {
 	from    admin.Requester
 	message []byte

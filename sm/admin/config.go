@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"errors"
+	"fmt"
 
 	"heddle/mad"
 	"heddle/sm/group"
@@ -59,5 +60,8 @@ func (c Config) filled() (Config, error) {
 	l.Rate, l.Burst = cmp.Or(l.Rate, 50_000), cmp.Or(l.Burst, 100_000)
 	l.Subscriptions, l.AllSubscriptions = cmp.Or(l.Subscriptions, 256), cmp.Or(l.AllSubscriptions, 1<<16)
 	l.Services, l.AllServices = cmp.Or(l.Services, 256), cmp.Or(l.AllServices, 1<<16)
+	if min(l.Answer, l.Burst, l.Subscriptions, l.AllSubscriptions, l.Services, l.AllServices) < 0 {
+		return c, fmt.Errorf("subnet administration: limits %+v: want none below 0 but Rate", *l)
+	}
 	return c, nil
 }

@@ -137,11 +137,13 @@ type server struct {
 
 func serverOf(t testing.TB, s admin.Subnet, c admin.Config) *server {
 	t.Helper()
-	table, err := group.New(group.Config{})
-	if err != nil {
-		t.Fatal(err)
+	if c.Groups == nil {
+		table, err := group.New(group.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Groups = table
 	}
-	c.Groups = table
 	srv, err := admin.New(c)
 	if err != nil {
 		t.Fatal(err)

@@ -74,6 +74,31 @@ func TestRestore(t *testing.T) {
 	}
 }
 
+// TestRestoreRefuses what nobody kept.
+func TestRestoreRefuses(t *testing.T) {
+	var journal []admin.Change
+	s := serverOf(t, subnetOf(t, "single:hosts=4", 0), admin.Config{Journal: func(c admin.Change) { journal = append(journal, c) }})
+	s.ask(t, subscribe(s.ends[0], everything))
+	s.ask(t, question{method: mad.MethodSet, attr: mad.AttrServiceRecord, mask: serviceMask, data: service(s.ends[0])})
+	changes := []admin.Change{{Bucket: "groups"}}
+	for _, c := range journal {
+		short, long, other := c, c, c
+		short.Key, long.Value, other.Key = c.Key[1:], append(slices.Clone(c.Value), 0), slices.Clone(c.Key)
+		other.Key[7]++
+		empty := c
+		empty.Value = []byte{}
+		changes = append(changes, short, long, other, empty)
+	}
+	for i, c := range changes {
+		if err := s.Restore(c); !errors.Is(err, admin.ErrKept) {
+			t.Errorf("%d: error %v", i, err)
+		}
+	}
+	if n := s.count(t, question{attr: mad.AttrServiceRecord}) + s.count(t, question{attr: mad.AttrInformInfoRecord}); n != 2 {
+		t.Errorf("%d records, want 2", n)
+	}
+}
+
 func FuzzRestore(f *testing.F) {
 	s := serverOf(f, subnetOf(f, "single:hosts=4", 0), admin.Config{Journal: func(c admin.Change) { f.Add(c.Bucket == admin.BucketServices, c.Key, c.Value) }})
 	s.ask(f, subscribe(s.ends[0], everything))

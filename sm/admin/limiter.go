@@ -29,12 +29,16 @@ func (l *limiter) admits(now time.Time, lid ib.LID) bool {
 	return l.each == 0 || l.paid[lid].Load()-now.UnixNano() <= int64(l.ahead)
 }
 
-// charge takes what a request cost. Two at once may cost only the dearer one.
+// charge takes what a request cost.
 func (l *limiter) charge(now time.Time, lid ib.LID, units int) {
 	if l.each == 0 {
 		return
 	}
 	paid := &l.paid[lid]
-	before := paid.Load()
-	paid.CompareAndSwap(before, max(before, now.UnixNano())+int64(units)*int64(l.each))
+	for {
+		before := paid.Load()
+		if paid.CompareAndSwap(before, max(before, now.UnixNano())+int64(units)*int64(l.each)) {
+			return
+		}
+	}
 }

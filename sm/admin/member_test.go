@@ -59,6 +59,39 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// TestJoinOfASlowPort is case M2: the link's MTU counts, not what the port could.
+func TestJoinOfASlowPort(t *testing.T) {
+	subnet := subnetOf(t, "single:hosts=4", 0)
+	s := serverOf(t, subnet, admin.Config{})
+	fast, slow := s.hosts()[0], s.hosts()[1]
+	for i := range subnet.Nodes {
+		if p := &subnet.Nodes[i].Ports[1]; p.GUID == slow.GUID {
+			p.Info.NeighborMTU = ib.MTU2048
+		}
+	}
+	s.Update(s.now, snapshotOf(t, subnet))
+	for _, test := range []struct {
+		port admin.Port
+		want mad.Status
+	}{{fast, mad.StatusOK}, {slow, mad.StatusSARequestInvalid}} {
+		q := join(test.port, mad.MethodSet, mad.JoinFull)
+		q.mask |= mad.MCMemberRecordMTUSelector | mad.MCMemberRecordMTU
+		record := q.data.(mad.MCMemberRecord)
+		record.MTUSelector, record.MTU = mad.SelectExactly, ib.MTU4096
+		q.data = record
+		if r := s.ask(t, q); r.status != test.want {
+			t.Errorf("port %v: status %v, want %v", test.port.GUID, r.status, test.want)
+		}
+	}
+	unknown := join(fast, mad.MethodSet, mad.JoinFull)
+	record := unknown.data.(mad.MCMemberRecord)
+	record.PortGID = ib.NewGID(ib.DefaultPrefix, 99)
+	unknown.data = record
+	if r := s.ask(t, unknown); r.status != mad.StatusSARequestInvalid {
+		t.Errorf("unknown port: status %v", r.status)
+	}
+}
+
 // TestMembership: whom the server trusts sees the members, others the group and
 // themselves.
 func TestMembership(t *testing.T) {
@@ -218,10 +251,71 @@ func TestFirstSnapshot(t *testing.T) {
 			p.Info.LID = 0
 		}
 	}
-	srv.Update(epoch, snapshotOf(t, subnet))
+	if c := srv.Update(epoch, snapshotOf(t, subnet)); c.Came != nil || c.Gone != nil {
+		t.Errorf("changes of a first snapshot: %v", c)
+	}
 	srv.Groups(func(g *group.Table) {
 		if n := g.Stats().Members; n != 2 {
 			t.Errorf("%d members, want 2", n)
 		}
 	})
+}
+
+// TestRefusals: each way in which the table of groups refuses has its status.
+func TestRefusals(t *testing.T) {
+	subnet := subnetOf(t, "single:hosts=4", 0)
+	table, err := group.New(group.Config{Cap: 1, Limits: group.Limits{Groups: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serverOf(t, subnet, admin.Config{Groups: table})
+	a, b := s.hosts()[0], s.hosts()[1]
+	of := func(p admin.Port, mgid ib.MGID, method mad.Method, member admin.Port) question {
+		q := join(p, method, mad.JoinFull)
+		record := q.data.(mad.MCMemberRecord)
+		record.MGID, record.PortGID = mgid, gid(member)
+		q.data = record
+		return q
+	}
+	other := ib.MustParseMGID("ff12:a::2")
+	for i, test := range []struct {
+		q    question
+		want mad.Status
+	}{
+		{of(a, mgid, mad.MethodSet, a), mad.StatusOK},
+		{of(a, other, mad.MethodSet, a), mad.StatusSANoResources}, // a client's limit
+		{of(b, other, mad.MethodSet, b), mad.StatusSANoResources}, // no MLID is left
+		{of(b, mgid, mad.MethodDelete, a), mad.StatusSADenied},    // another's member
+		{of(b, mgid, mad.MethodSet, s.hosts()[2]), mad.StatusOK},  // a proxy
+		{of(s.hosts()[3], mgid, mad.MethodDelete, s.hosts()[2]), mad.StatusOK},
+	} {
+		if r := s.ask(t, test.q); r.status != test.want {
+			t.Errorf("%d: status %v, want %v", i, r.status, test.want)
+		}
+	}
+}
+
+// TestBusyGroup: a collected group that is being left is there again later.
+func TestBusyGroup(t *testing.T) {
+	s := tree(t)
+	h := s.hosts()
+	for i, test := range []struct {
+		port   int
+		method mad.Method
+		want   mad.Status
+	}{
+		{0, mad.MethodSet, mad.StatusOK},
+		{1, mad.MethodSet, mad.StatusOK},
+		{0, mad.MethodDelete, mad.StatusOK},
+		{2, mad.MethodSet, mad.StatusBusy},
+	} {
+		q := join(h[test.port], test.method, mad.JoinFull)
+		q.mask |= mad.MCMemberRecordMemberCount
+		record := q.data.(mad.MCMemberRecord)
+		record.MemberCount = 2
+		q.data = record
+		if r := s.ask(t, q); r.status != test.want {
+			t.Errorf("%d: status %v, want %v", i, r.status, test.want)
+		}
+	}
 }

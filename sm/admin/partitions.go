@@ -3,20 +3,25 @@ package admin
 import (
 	"encoding/binary"
 	"slices"
+	"sync/atomic"
 
 	"heddle/ib"
 )
 
 // classes are the P_Key tables that ports have. There are few different ones,
-// however many ports, so that whether two ports share a partition is looked up.
+// however many ports, so that the partition of two ports is looked for once.
 type classes struct {
 	list   [][]ib.PKey
 	byKeys map[string]int32
-	shares []bool // by the two classes; nil where they are too many
+	found  []atomic.Uint32 // by the two classes; nil where they are too many
 }
 
-// maxCompared is how many classes are compared beforehand.
-const maxCompared = 512
+const (
+	// maxCompared is for how many classes it is kept what two have in common.
+	maxCompared = 512
+	// isFound marks what is known; the rest is the P_Key, 0 for none.
+	isFound = 1 << 16
+)
 
 // of is the class of a table.
 func (c *classes) of(keys []ib.PKey) int32 {
@@ -38,39 +43,41 @@ func (c *classes) of(keys []ib.PKey) int32 {
 	return i
 }
 
-// compare compares all classes.
-func (c *classes) compare() {
-	n := len(c.list)
-	if n > maxCompared {
-		return
+// complete is called after the last class.
+func (c *classes) complete() {
+	if n := len(c.list); n <= maxCompared {
+		c.found = make([]atomic.Uint32, n*n)
 	}
-	shares := make([]bool, n*n)
-	for a := range n {
-		for b := range a + 1 {
-			_, ok := c.common(int32(a), int32(b))
-			shares[a*n+b], shares[b*n+a] = ok, ok
-		}
-	}
-	c.shares = shares
 }
 
 // share tells whether ports of two classes may talk in some partition.
 func (c *classes) share(a, b int32) bool {
-	if c.shares != nil {
-		return c.shares[int(a)*len(c.list)+int(b)]
-	}
 	_, ok := c.common(a, b)
 	return ok
 }
 
 // common is the first P_Key of a with which it may talk to b.
 func (c *classes) common(a, b int32) (ib.PKey, bool) {
+	if c.found == nil {
+		k := c.search(a, b)
+		return k, k != 0
+	}
+	found := &c.found[int(a)*len(c.list)+int(b)]
+	known := found.Load()
+	if known == 0 {
+		known = isFound | uint32(c.search(a, b))
+		found.Store(known)
+	}
+	return ib.PKey(known), known != isFound
+}
+
+func (c *classes) search(a, b int32) ib.PKey {
 	for _, k := range c.list[a] {
 		if c.holds(b, k) {
-			return k, true
+			return k
 		}
 	}
-	return 0, false
+	return 0
 }
 
 // holds tells whether ports of a class may talk to one that uses a P_Key.

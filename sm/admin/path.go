@@ -202,9 +202,16 @@ func (r *request) pair(w *wish, from, to side) bool {
 	return true
 }
 
+// maxWork is how many paths one request may have looked at: with an LMC there
+// are far more than a table could tell, of which a selector may want none.
+const maxWork = 1 << 19
+
 // lay puts one path, if there is one that is good enough.
 func (r *request) lay(w *wish, p mad.PathRecord, from, to *end, found *int) bool {
-	r.work++
+	if r.work++; r.work > maxWork {
+		r.full = true
+		return false
+	}
 	mtu, rate, ok := r.snapshot.walk(from, p.DLID, to)
 	if !ok {
 		return true

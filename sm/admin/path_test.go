@@ -265,3 +265,96 @@ func TestAliases(t *testing.T) {
 		t.Errorf("an alias that is another port's GUID leads to LID %v", p.DLID)
 	}
 }
+
+// TestPathWork: a request may not have more paths looked at than a processor
+// does in the blink of an eye.
+func TestPathWork(t *testing.T) {
+	s := serverOf(t, subnetOf(t, "fat-tree:k=4", 7), admin.Config{})
+	impossible := question{
+		method: mad.MethodGetTable, attr: mad.AttrPathRecord, mask: mad.PathRecordMTUSelector | mad.PathRecordMTU,
+		data: mad.PathRecord{MTUSelector: mad.SelectGreater, MTU: ib.MTU4096},
+	}
+	if r := s.ask(t, impossible); r.status != mad.StatusSANoResources {
+		t.Errorf("status %v, want no resources", r.status)
+	}
+}
+
+// TestGroupPath: the path to a group is for ports in its partition, with the
+// group's parameters.
+func TestGroupPath(t *testing.T) {
+	subnet := subnetOf(t, "single:hosts=4", 0)
+	subnet.Nodes[1].Ports[1].PKeys = []ib.PKey{0x8002, 0xFFFF}
+	subnet.Nodes[2].Ports[1].PKeys = []ib.PKey{0x8001, 0xFFFF}
+	subnet.Nodes[2].Ports[1].Info.NeighborMTU = ib.MTU2048
+	s := serverOf(t, subnet, admin.Config{})
+	creator := s.hosts()[0]
+	q := join(creator, mad.MethodSet, mad.JoinFull)
+	record := q.data.(mad.MCMemberRecord)
+	record.SL, record.TClass, record.FlowLabel = 3, 9, 77
+	q.data = record
+	if r := s.ask(t, q); r.status != mad.StatusOK {
+		t.Fatalf("status %v", r.status)
+	}
+	for _, test := range []struct {
+		name string
+		mask mad.ComponentMask
+		q    mad.PathRecord
+		want mad.Status
+		n    int
+	}{
+		{"from everywhere", 0, mad.PathRecord{}, 0, 4}, // but the slow one
+		{"from a port", mad.PathRecordSGID, mad.PathRecord{SGID: gid(creator)}, 0, 1},
+		{"its MLID", mad.PathRecordDLID, mad.PathRecord{DLID: 0xC000}, 0, 4},
+		{"another MLID", mad.PathRecordDLID, mad.PathRecord{DLID: 0xC001}, mad.StatusSARequestInvalid, 0},
+		{"its partition", mad.PathRecordPKey, mad.PathRecord{PKey: 0x7FFF}, 0, 4},
+		{"another partition", mad.PathRecordPKey, mad.PathRecord{PKey: 0x8001}, 0, 0},
+		{"another SL", mad.PathRecordSL, mad.PathRecord{SL: 2}, 0, 0},
+		{"too fast", mad.PathRecordRateSelector | mad.PathRecordRate, mad.PathRecord{RateSelector: mad.SelectGreater, Rate: ib.Rate200}, 0, 0},
+	} {
+		test.q.DGID = mgid.GID()
+		r := s.ask(t, question{method: mad.MethodGetTable, attr: mad.AttrPathRecord, mask: test.mask | mad.PathRecordDGID, data: test.q})
+		if r.status != test.want || test.want == 0 && len(r.data) != 64*test.n {
+			t.Errorf("%s: status %v, %d bytes; want %v, %d paths", test.name, r.status, len(r.data), test.want, test.n)
+		}
+		if r.status != mad.StatusOK {
+			continue
+		}
+		for p, err := range mad.Table(r.data, r.sa.AttributeOffset, mad.ParsePathRecord) {
+			if err != nil || p.SL != 3 || p.TClass != 9 || p.FlowLabel != 77 || p.DLID != 0xC000 {
+				t.Errorf("%s: %+v, %v", test.name, p, err)
+				break
+			}
+		}
+	}
+}
+
+// TestEchoes: what a path does not depend on comes back as it was asked for.
+func TestEchoes(t *testing.T) {
+	s := tree(t)
+	h := s.hosts()
+	want := mad.PathRecord{ServiceID: 5, QoSClass: 6, TClass: 7, FlowLabel: 8, HopLimit: 9}
+	const mask = mad.PathRecordServiceID | mad.PathRecordQoSClass | mad.PathRecordTClass | mad.PathRecordFlowLabel | mad.PathRecordHopLimit
+	echoed := func(p mad.PathRecord) mad.PathRecord {
+		return mad.PathRecord{ServiceID: p.ServiceID, QoSClass: p.QoSClass, TClass: p.TClass, FlowLabel: p.FlowLabel, HopLimit: p.HopLimit}
+	}
+	p, _ := get(t, s, pathQuestion(h[0], h[1], mask, want), mad.ParsePathRecord)
+	if diff := cmp.Diff(want, echoed(p)); diff != "" {
+		t.Error(diff)
+	}
+	if p, _ := get(t, s, pathQuestion(h[0], h[1], 0, want), mad.ParsePathRecord); echoed(p) != (mad.PathRecord{}) {
+		t.Errorf("not asked for: %+v", p)
+	}
+	const multi = mad.MultiPathRecordSGIDCount | mad.MultiPathRecordDGIDCount | mad.MultiPathRecordServiceID | mad.MultiPathRecordQoSClass |
+		mad.MultiPathRecordTClass | mad.MultiPathRecordFlowLabel | mad.MultiPathRecordHopLimit
+	q := mad.MultiPathRecord{
+		ServiceID: 5, QoSClass: 6, TClass: 7, FlowLabel: 8, HopLimit: 9, SGIDs: []ib.GID{gid(h[0])}, DGIDs: []ib.GID{gid(h[1])}, RawTraffic: true,
+	}
+	r := s.ask(t, question{method: mad.MethodGetMulti, attr: mad.AttrMultiPathRecord, mask: multi, data: q})
+	if p, err := mad.ParsePathRecord(r.data); err != nil || !cmp.Equal(want, echoed(p)) {
+		t.Errorf("%v, %+v", err, p)
+	}
+	r = s.ask(t, question{method: mad.MethodGetMulti, attr: mad.AttrMultiPathRecord, mask: multi | mad.MultiPathRecordRawTraffic, data: q})
+	if r.status != mad.StatusOK || len(r.data) > 0 {
+		t.Errorf("raw packets: status %v, %d bytes", r.status, len(r.data))
+	}
+}

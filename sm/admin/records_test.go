@@ -259,6 +259,24 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// TestBusy: the shell may turn requests away.
+func TestBusy(t *testing.T) {
+	c := admin.Config{Busy: func(from admin.Requester, h mad.Header) bool { return from.QPN == 1 && h.Attr == mad.AttrNodeRecord }}
+	s := serverOf(t, subnetOf(t, "single:hosts=4", 0), c)
+	for attr, want := range map[mad.AttrID]mad.Status{mad.AttrNodeRecord: mad.StatusBusy, mad.AttrSMInfoRecord: mad.StatusOK} {
+		if r := s.ask(t, question{method: mad.MethodGetTable, attr: attr}); r.status != want {
+			t.Errorf("%s: status %v, want %v", attr.Name(mad.ClassSA), r.status, want)
+		}
+	}
+	table, err := group.New(group.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.New(admin.Config{Groups: table, Limits: admin.Limits{Burst: -1}}); err == nil {
+		t.Error("a burst below 0 is taken")
+	}
+}
+
 func TestNewNeedsGroups(t *testing.T) {
 	if s, err := admin.New(admin.Config{}); err == nil || s != nil {
 		t.Error("made without groups")

@@ -60,7 +60,7 @@ func NewSnapshot(subnet Subnet) (*Snapshot, []error) {
 	for i := range s.ends {
 		s.index(&s.ends[i])
 	}
-	s.classes.compare()
+	s.classes.complete()
 	return s, faults
 }
 

@@ -8,7 +8,8 @@ import (
 )
 
 // Changes are the GIDs that came with a snapshot, and those that went; traps 64
-// and 65 tell of them.
+// and 65 tell of them. Nobody is told of the ports of a server's first snapshot:
+// they did not come just now.
 type Changes struct{ Came, Gone []ib.GID }
 
 // Update makes the server answer by a snapshot, and begins with the first. Ports
@@ -50,17 +51,17 @@ func (s *Server) Silence() {
 
 // compare tells which GIDs are in one of two snapshots only.
 func compare(before, after *Snapshot) Changes {
+	if before == nil {
+		return Changes{}
+	}
 	return Changes{Came: missing(after, before), Gone: missing(before, after)}
 }
 
 // missing are the GIDs of a snapshot that another does not have.
 func missing(of, in *Snapshot) (gids []ib.GID) {
-	if of == nil {
-		return nil
-	}
 	for i := range of.ends {
 		for _, gid := range of.gids(&of.ends[i]) {
-			if in == nil || in.named(gid) == nil {
+			if in.named(gid) == nil {
 				gids = append(gids, gid)
 			}
 		}
