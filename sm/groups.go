@@ -50,6 +50,7 @@ func (m *Manager) serveGroups(ctx context.Context) error {
 	var r Report
 	err := m.program(ctx, &r)
 	m.cfg.Log.Info("groups written", "mlids", len(batch.Changed)+len(batch.Vanished), "sent", r.Sent, "failed", r.Failed)
+	m.routed(&r)
 	return err
 }
 
@@ -99,12 +100,12 @@ func (m *Manager) program(ctx context.Context, r *Report) error {
 				break // the next stage needs all of this one
 			}
 		}
-		if len(m.router.Unsettled(m.tables.held)) == 0 {
+		if m.unsettled = m.router.Unsettled(m.tables.held); len(m.unsettled) == 0 {
 			m.settledGroups()
 			return nil
 		}
 	}
-	m.cfg.Log.Warn("multicast tables are not all written", "mlids", len(m.router.Unsettled(m.tables.held)))
+	m.cfg.Log.Warn("multicast tables are not all written", "mlids", len(m.unsettled))
 	return nil
 }
 

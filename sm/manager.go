@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"heddle/ib"
@@ -19,7 +20,7 @@ import (
 )
 
 // Manager is a subnet manager at a port. Its methods are for one goroutine, but
-// for Resweep.
+// for Resweep, Reroute and Status.
 type Manager struct {
 	port   *umad.Port
 	cfg    Config
@@ -34,6 +35,10 @@ type Manager struct {
 	// batches are those that the groups handed out and that are not all in the
 	// switches.
 	batches []uint64
+	// unsettled are the MLIDs whose tables are not all written.
+	unsettled []ib.MLID
+	status    atomic.Pointer[Status] // without what is counted elsewhere; nil before the first sweep
+	reroutes  chan chan<- Rerouted
 
 	entriesMu sync.Mutex
 	entries   []group.Entry // of the groups' journal, not told yet; guarded by entriesMu
@@ -47,7 +52,8 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 	}
 	m := &Manager{
 		port: port, cfg: cfg, wanted: make(chan string, 1), joined: make(chan struct{}, 1),
-		asked: make(chan *umad.Message, askedLimit), tables: &tables{held: plan.NewHeld()},
+		reroutes: make(chan chan<- Rerouted),
+		asked:    make(chan *umad.Message, askedLimit), tables: &tables{held: plan.NewHeld()},
 	}
 	var err error
 	if m.router, err = multicast.New(multicast.Config{Engines: cfg.Multicast, Workers: cfg.Workers}); err != nil {

@@ -47,6 +47,8 @@ func (m *Manager) Run(ctx context.Context) error {
 			err = m.settled(ctx, why)
 		case <-tick.C:
 			err = m.look(ctx)
+		case done := <-m.reroutes:
+			err = m.reroute(ctx, done)
 		case <-m.joined:
 		case <-groups.C:
 			err = m.serveGroups(ctx)
@@ -101,7 +103,9 @@ func (m *Manager) settled(ctx context.Context, why string) error {
 	default:
 	}
 	m.cfg.Log.Info("sweeping", "why", why)
+	began := time.Now()
 	r, err := m.Sweep(ctx)
+	m.swept(began, why, r, err)
 	if err == nil && r.Again {
 		m.Resweep("links came up anew")
 	}

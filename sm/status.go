@@ -1,0 +1,159 @@
+package sm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"heddle/ib"
+	"heddle/mad"
+	"heddle/sm/admin"
+	"heddle/sm/group"
+)
+
+// Status is how a Manager is. Nothing changes a Status that was given out.
+type Status struct {
+	// Info has the manager's state, priority and GUID, LID is that of its port;
+	// before the first sweep there is only the priority.
+	Info mad.SMInfo
+	LID  ib.LID
+	// Nodes, Switches and Links are what the last sweep found.
+	Nodes, Switches, Links int
+	// Sweeps and Batches count the sweeps, and the batches of groups that were
+	// routed between them; Failed are the sweeps that did not come to their end.
+	Sweeps, Batches, Failed uint64
+	// Last is the last sweep.
+	Last SweepStatus
+	// Asked, Sent and Refused count the SMPs of all of them: requests for what
+	// there is, what was written, and what of that was not taken.
+	Asked, Sent, Refused uint64
+	// Unsettled are the MLIDs whose tables are not all written.
+	Unsettled []ib.MLID
+	// MaxEFI is how many trees the most loaded link between switches carries,
+	// TreeLinks how many links all trees have together.
+	MaxEFI, TreeLinks int
+
+	// Groups counts the groups, ByState those that are collected, and 0 has the
+	// others. SA counts requests. Both are of the moment.
+	Groups  group.Stats
+	ByState map[group.State]int
+	SA      admin.Stats
+}
+
+// SweepStatus is a sweep that was.
+type SweepStatus struct {
+	Report
+	Why  string
+	At   time.Time // when it began; zero before the first
+	Took time.Duration
+	Err  error // why it did not come to its end
+}
+
+// Status tells how the manager is. It may be called by any goroutine; what the
+// manager's own goroutine does is shown as after its last sweep or batch.
+func (m *Manager) Status() Status {
+	s := Status{Info: mad.SMInfo{Priority: m.cfg.Priority, SMState: mad.SMDiscovering}}
+	if known := m.status.Load(); known != nil {
+		s = *known
+	}
+	s.SA = m.server.Stats()
+	s.ByState = map[group.State]int{}
+	m.server.Groups(func(t *group.Table) {
+		s.Groups = t.Stats()
+		for g := range t.Groups() {
+			s.ByState[g.State]++
+		}
+	})
+	return s
+}
+
+// publish shows a status to others, changed as is asked for.
+func (m *Manager) publish(change func(s *Status)) {
+	var s Status
+	if known := m.status.Load(); known != nil {
+		s = *known
+	}
+	if m.view != nil {
+		s.Info, s.LID = m.info(), m.cfg.Ports.Manager
+		s.Nodes, s.Switches, s.Links = len(m.view.Nodes), len(m.view.Fabric.Switches()), m.view.Fabric.NumLinks()
+	}
+	s.MaxEFI, s.TreeLinks = m.router.Load()
+	s.Unsettled = m.unsettled
+	change(&s)
+	m.status.Store(&s)
+}
+
+// swept publishes a sweep; its report may be nil.
+func (m *Manager) swept(began time.Time, why string, r *Report, err error) {
+	if r == nil {
+		r = &Report{}
+	}
+	m.publish(func(s *Status) {
+		s.Sweeps++
+		if err != nil {
+			s.Failed++
+		}
+		s.Last = SweepStatus{Report: *r, Why: why, At: began, Took: time.Since(began), Err: err}
+		s.add(r)
+	})
+}
+
+// routed publishes a batch of groups.
+func (m *Manager) routed(r *Report) {
+	m.publish(func(s *Status) {
+		s.Batches++
+		s.add(r)
+	})
+}
+
+func (s *Status) add(r *Report) {
+	s.Asked += uint64(r.Asked)
+	s.Sent += uint64(r.Sent)
+	s.Refused += uint64(r.Failed)
+}
+
+// Rerouted is what Reroute did.
+type Rerouted struct {
+	// Before and After are the MaxEFI of the trees.
+	Before, After int
+	Sent, Failed  int // SMPs
+	Took          time.Duration
+	Err           error
+}
+
+// Reroute has Run lay the trees of all groups anew, and waits until they are in
+// the switches. It may be called by any goroutine.
+func (m *Manager) Reroute(ctx context.Context) (Rerouted, error) {
+	done := make(chan Rerouted, 1)
+	select {
+	case m.reroutes <- done:
+	case <-ctx.Done():
+		return Rerouted{}, fmt.Errorf("reroute: %w", context.Cause(ctx))
+	}
+	select {
+	case r := <-done:
+		return r, r.Err
+	case <-ctx.Done():
+		return Rerouted{}, fmt.Errorf("reroute: %w", context.Cause(ctx))
+	}
+}
+
+// reroute does what Reroute asks for.
+func (m *Manager) reroute(ctx context.Context, done chan<- Rerouted) error {
+	if m.view == nil {
+		done <- Rerouted{Err: errors.New("reroute: no sweep has come to its end yet")}
+		return nil
+	}
+	began := time.Now()
+	var r Rerouted
+	r.Before, _ = m.router.Load()
+	m.told(m.router.Reroute())
+	var report Report
+	r.Err = m.program(ctx, &report)
+	m.routed(&report)
+	r.After, _ = m.router.Load()
+	r.Sent, r.Failed, r.Took = report.Sent, report.Failed, time.Since(began)
+	done <- r
+	return r.Err
+}
