@@ -84,7 +84,7 @@ func TestRestoreRefuses(t *testing.T) {
 	for _, c := range journal {
 		short, long, other := c, c, c
 		short.Key, long.Value, other.Key = c.Key[1:], append(slices.Clone(c.Value), 0), slices.Clone(c.Key)
-		other.Key[7]++
+		other.Key[len(other.Key)-1]++
 		empty := c
 		empty.Value = []byte{}
 		changes = append(changes, short, long, other, empty)
