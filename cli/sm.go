@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/mad"
 	"heddle/route"
 	trees "heddle/route/multicast"
 	"heddle/route/unicast"
@@ -29,6 +30,8 @@ type smFlags struct {
 	once     bool
 	verbose  bool
 	window   int
+	priority uint8
+	smKey    uint64
 	perNode  int
 	interval time.Duration
 }
@@ -57,6 +60,8 @@ func (a *app) smCommand() *cobra.Command {
 	flags.StringVar(&f.parts, "partitions", "", "`FILE` in the form of OpenSM's partitions.conf; without it all ports are in one partition")
 	flags.BoolVar(&f.once, "once", false, "bring the subnet up, say what was done, and end")
 	flags.DurationVar(&f.interval, "interval", 10*time.Second, "how often each switch is asked whether something changed")
+	flags.Uint8Var(&f.priority, "priority", 0, "among several managers the highest is master: 0 to 15")
+	flags.Uint64Var(&f.smKey, "sm-key", 1, "what managers have in common that trust each other")
 	flags.IntVar(&f.window, "window", 64, "SMPs that wait for an answer at once")
 	flags.IntVar(&f.perNode, "per-node", 2, "of them, those to one node")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log more")
@@ -101,7 +106,10 @@ func (a *app) smConfig(f smFlags) (cfg sm.Config, err error) {
 	if f.effort < 1 || f.effort > 3 {
 		return cfg, usagef("--effort %d: want 1, 2 or 3", f.effort)
 	}
-	cfg = sm.Config{Interval: f.interval, Log: a.emuLog(f.verbose)}
+	if f.priority > 15 {
+		return cfg, usagef("--priority %d: want 0 to 15", f.priority)
+	}
+	cfg = sm.Config{Interval: f.interval, Priority: f.priority, SMKey: mad.SMKey(f.smKey), Log: a.emuLog(f.verbose)}
 	cfg.Ask.Call, cfg.Ask.Window, cfg.Ask.PerNode = f.port.call(), f.window, f.perNode
 	if cfg.Unicast, err = unicastEngines(f.engines); err != nil {
 		return cfg, err

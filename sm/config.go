@@ -35,8 +35,15 @@ type Config struct {
 	Window group.Window
 	// SAKey is whom subnet administration trusts: 1 by default.
 	SAKey mad.SMKey
-	// Priority is from 0 to 15; among several managers the highest wins.
+	// Priority is from 0 to 15; among several managers the highest wins. SMKey
+	// is what those have in common that trust each other: 1 by default, as
+	// OpenSM's.
 	Priority uint8
+	SMKey    mad.SMKey
+	// Poll is how often a standby asks the master, 1 s by default; after Polls
+	// without an answer, 4 by default, the master counts as dead.
+	Poll  time.Duration
+	Polls int
 	// Ask is how SMPs are sent.
 	Ask subnet.Options
 	// Workers is how many goroutines route; zero means one for each CPU.
@@ -71,6 +78,7 @@ func (c Config) filled() Config {
 	c.Settle = cmp.Or(c.Settle, 50*time.Millisecond)
 	c.Retry = cmp.Or(c.Retry, time.Second)
 	c.Patience = cmp.Or(c.Patience, 2)
+	c.SMKey = cmp.Or(c.SMKey, 1)
 	c.Ask.ClearChanges, c.Ask.PKeys = true, true
 	if c.Window == (group.Window{}) {
 		c.Window = group.Window{Quiet: 5 * time.Millisecond, Bound: 100 * time.Millisecond}

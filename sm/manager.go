@@ -29,9 +29,14 @@ type Manager struct {
 	asked  chan *umad.Message
 	server *admin.Server
 	router *multicast.Router
+	vote   *vote
 	tables *tables
-	view   *subnet.View
-	lids   plan.LIDs
+	// leading says that the manager is the master, programmed that it has swept
+	// once as such.
+	leading, programmed bool
+	known               map[ib.GUID]bool // ports that were set up as master
+	view                *subnet.View
+	lids                plan.LIDs
 	// batches are those that the groups handed out and that are not all in the
 	// switches.
 	batches []uint64
@@ -53,9 +58,13 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 	m := &Manager{
 		port: port, cfg: cfg, wanted: make(chan string, 1), joined: make(chan struct{}, 1),
 		reroutes: make(chan chan<- Rerouted),
-		asked:    make(chan *umad.Message, askedLimit), tables: &tables{held: plan.NewHeld()},
+		asked:    make(chan *umad.Message, askedLimit), tables: &tables{held: plan.NewHeld()}, known: map[ib.GUID]bool{},
 	}
+	m.cfg.Ports.Reregister = func(p plan.PortRef) bool { return m.reregister(p.At().GUID) }
 	var err error
+	if m.vote, err = m.newVote(); err != nil {
+		return nil, err
+	}
 	if m.router, err = multicast.New(multicast.Config{Engines: cfg.Multicast, Workers: cfg.Workers}); err != nil {
 		return nil, fmt.Errorf("subnet manager: %w", err)
 	}
@@ -68,11 +77,6 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 		return nil, fmt.Errorf("subnet manager: %w", err)
 	}
 	return m, nil
-}
-
-// info is the manager's SMInfo.
-func (m *Manager) info() mad.SMInfo {
-	return mad.SMInfo{GUID: m.own().At().GUID, Priority: m.cfg.Priority, SMState: mad.SMMaster}
 }
 
 // View is what the last sweep saw; nil before the first.
@@ -160,6 +164,10 @@ func (m *Manager) address(ctx context.Context, r *Report) (err error) {
 	m.cfg.Ports.Manager = m.lids[m.own()].First
 	if err := m.run(ctx, r, plan.Addresses(m.view, m.lids, m.cfg.Ports)); err != nil {
 		return err
+	}
+	clear(m.known)
+	for p := range m.lids {
+		m.known[p.At().GUID] = true
 	}
 	m.view.Rebuild()
 	return nil

@@ -40,6 +40,15 @@ func treeEngine(t *testing.T, name string) multicast.Engine {
 	}}
 }
 
+func config(t *testing.T, priority uint8) sm.Config {
+	t.Helper()
+	return sm.Config{
+		Unicast:   []sm.Unicast{engine(t, "updown"), engine(t, "minhop")},
+		Multicast: []multicast.Engine{treeEngine(t, "weave"), treeEngine(t, "fulb")},
+		Priority:  priority,
+	}
+}
+
 // managed is an emulated subnet with a manager at its first adapter.
 type managed struct {
 	*sm.Manager
@@ -62,10 +71,7 @@ func manage(t *testing.T, spec string, cfg emu.Config, test func(t *testing.T, m
 			t.Fatal(err)
 		}
 		port := umad.NewPort(dev)
-		m, err := sm.New(port, sm.Config{
-			Unicast:   []sm.Unicast{engine(t, "updown"), engine(t, "minhop")},
-			Multicast: []multicast.Engine{treeEngine(t, "weave"), treeEngine(t, "fulb")},
-		})
+		m, err := sm.New(port, config(t, 5))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,60 +7,108 @@ import (
 	"time"
 
 	"heddle/mad"
+	"heddle/sm/election"
 	"heddle/sm/subnet"
 	"heddle/umad"
 )
 
-// Run brings the subnet up and keeps it up, until the context ends. It sweeps
-// where a trap or a switch tells of a change, or where Resweep was called, and
-// looks at each switch in an interval.
+// Run takes part in the election of the subnet's master, and as master brings
+// the subnet up and keeps it up, until the context ends. It sweeps where a trap
+// or a switch tells of a change, or where Resweep was called, and looks at each
+// switch in an interval. In the end it hands the subnet over, if somebody is
+// there to take it.
 func (m *Manager) Run(ctx context.Context) error {
-	traps := umad.Agent{Class: mad.ClassLID, Version: 1, Methods: []mad.Method{mad.MethodTrap}}
-	if err := m.port.Handle(traps, m.trapped); err != nil {
-		return fmt.Errorf("subnet manager: %w", err)
-	}
-	if err := m.serveSA(); err != nil {
+	if err := m.serve(); err != nil {
 		return fmt.Errorf("subnet manager: %w", err)
 	}
 	if err := m.port.SetIsSM(true); err != nil {
 		return fmt.Errorf("subnet manager: %w", err)
 	}
 	defer m.port.SetIsSM(false) //nolint:errcheck // the port ends, or somebody else has it
-	ctx, cancel := context.WithCancel(ctx)
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer cancel()
 	for range min(4, m.cfg.Workers) {
-		workers.Go(func() { m.work(ctx) })
+		workers.Go(func() { m.work(working) })
 	}
-	m.Resweep("start")
+	m.vote.do(func(e *election.Machine) { e.Start(time.Now()) })
+	return m.loop(ctx, working)
+}
+
+// serve registers what the manager answers.
+func (m *Manager) serve() error {
+	traps := umad.Agent{Class: mad.ClassLID, Version: 1, Methods: []mad.Method{mad.MethodTrap}}
+	if err := m.port.Handle(traps, m.trapped); err != nil {
+		return err
+	}
+	if err := m.serveSMInfo(); err != nil {
+		return err
+	}
+	return m.serveSA()
+}
+
+// loop runs until the machine leaves, which ctx's end makes it do.
+func (m *Manager) loop(ctx, working context.Context) error {
 	tick := time.NewTicker(m.cfg.Interval)
 	defer tick.Stop()
-	groups := time.NewTimer(time.Hour)
+	groups, deadline := time.NewTimer(time.Hour), time.NewTimer(time.Hour)
 	defer groups.Stop()
+	defer deadline.Stop()
+	ended := ctx.Done()
 	for {
-		var err error
-		select {
-		case <-ctx.Done():
-			return nil
-		case why := <-m.wanted:
-			err = m.settled(ctx, why)
-		case <-tick.C:
-			err = m.look(ctx)
-		case done := <-m.reroutes:
-			err = m.reroute(ctx, done)
-		case <-m.joined:
-		case <-groups.C:
-			err = m.serveGroups(ctx)
+		actions, _, next, ok := m.vote.take()
+		for _, a := range actions {
+			if m.act(working, a) {
+				return nil
+			}
 		}
-		if at, ok := m.groupsDue(); ok && m.view != nil {
+		if len(actions) > 0 {
+			continue
+		}
+		if ok {
+			deadline.Reset(time.Until(next))
+		}
+		if at, ok := m.groupsDue(); ok && m.leading && m.view != nil {
 			groups.Reset(time.Until(at))
 		}
-		if err != nil && ctx.Err() == nil {
+		var err error
+		select {
+		case <-ended:
+			ended = nil
+			m.vote.do(func(e *election.Machine) { e.Stop(time.Now()) })
+		case <-m.vote.acted:
+		case <-deadline.C:
+			m.vote.do(func(e *election.Machine) { e.Advance(time.Now()) })
+		case why := <-m.wanted:
+			err = m.asMaster(working, func(ctx context.Context) error { return m.settled(ctx, why) })
+		case <-tick.C:
+			err = m.asMaster(working, m.look)
+		case done := <-m.reroutes:
+			err = m.reroute(working, done)
+		case <-m.joined:
+		case <-groups.C:
+			err = m.asMaster(working, m.serveGroups)
+		}
+		if err != nil {
 			m.cfg.Log.Error("sweep", "error", err)
-			m.retry(ctx)
+			m.again(working)
 		}
 	}
+}
+
+// asMaster does something that only the master may, if the manager is it. What
+// is cut short since it is master no more is no error.
+func (m *Manager) asMaster(ctx context.Context, f func(context.Context) error) error {
+	if !m.leading {
+		return nil
+	}
+	ctx, cancel := m.vote.writing(ctx)
+	defer cancel()
+	if err := f(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 // Resweep asks for a sweep of the whole subnet, and says why. It may be called
@@ -72,11 +120,13 @@ func (m *Manager) Resweep(why string) {
 	}
 }
 
-// retry asks for another sweep after one that failed, but not at once.
-func (m *Manager) retry(ctx context.Context) {
-	if m.wait(ctx, m.cfg.Retry) {
-		m.Resweep("the last sweep failed")
-	}
+// again asks for another sweep after one that failed, but not at once.
+func (m *Manager) again(ctx context.Context) {
+	time.AfterFunc(m.cfg.Retry, func() {
+		if ctx.Err() == nil {
+			m.Resweep("the last sweep failed")
+		}
+	})
 }
 
 // wait lets time pass; false means that the context ended.
@@ -106,10 +156,18 @@ func (m *Manager) settled(ctx context.Context, why string) error {
 	began := time.Now()
 	r, err := m.Sweep(ctx)
 	m.swept(began, why, r, err)
-	if err == nil && r.Again {
+	if err != nil {
+		return err
+	}
+	if r.Again {
 		m.Resweep("links came up anew")
 	}
-	return err
+	m.met(ctx, m.view)
+	if !m.programmed && ctx.Err() == nil {
+		m.programmed = true
+		m.vote.do(func(e *election.Machine) { e.Programmed(time.Now()) })
+	}
+	return nil
 }
 
 // look asks each switch whether a port of it changed, and sweeps if one did, or

@@ -52,7 +52,7 @@ func (m *Manager) snapshot(lfts *route.LFTs) *admin.Snapshot {
 	for vertex, table := range lfts.Tables {
 		s.Nodes[lfts.Graph.Node(int32(vertex))].LFT = table
 	}
-	s.Managers = []mad.SMInfoRecord{{LID: m.cfg.Ports.Manager, Info: m.info()}}
+	s.Managers = []mad.SMInfoRecord{{LID: m.cfg.Ports.Manager, Info: m.vote.info()}}
 	snapshot, wrong := admin.NewSnapshot(s)
 	for _, err := range wrong {
 		m.cfg.Log.Warn("subnet administration", "error", err)

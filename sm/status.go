@@ -14,8 +14,8 @@ import (
 
 // Status is how a Manager is. Nothing changes a Status that was given out.
 type Status struct {
-	// Info has the manager's state, priority and GUID, LID is that of its port;
-	// before the first sweep there is only the priority.
+	// Info has the manager's state, priority and GUID, LID is that of its port,
+	// 0 before the first sweep.
 	Info mad.SMInfo
 	LID  ib.LID
 	// Nodes, Switches and Links are what the last sweep found.
@@ -53,10 +53,11 @@ type SweepStatus struct {
 // Status tells how the manager is. It may be called by any goroutine; what the
 // manager's own goroutine does is shown as after its last sweep or batch.
 func (m *Manager) Status() Status {
-	s := Status{Info: mad.SMInfo{Priority: m.cfg.Priority, SMState: mad.SMDiscovering}}
+	var s Status
 	if known := m.status.Load(); known != nil {
 		s = *known
 	}
+	s.Info = m.vote.info()
 	s.SA = m.server.Stats()
 	s.ByState = map[group.State]int{}
 	m.server.Groups(func(t *group.Table) {
@@ -75,7 +76,7 @@ func (m *Manager) publish(change func(s *Status)) {
 		s = *known
 	}
 	if m.view != nil {
-		s.Info, s.LID = m.info(), m.cfg.Ports.Manager
+		s.LID = m.cfg.Ports.Manager
 		s.Nodes, s.Switches, s.Links = len(m.view.Nodes), len(m.view.Fabric.Switches()), m.view.Fabric.NumLinks()
 	}
 	s.MaxEFI, s.TreeLinks = m.router.Load()
@@ -141,10 +142,12 @@ func (m *Manager) Reroute(ctx context.Context) (Rerouted, error) {
 
 // reroute does what Reroute asks for.
 func (m *Manager) reroute(ctx context.Context, done chan<- Rerouted) error {
-	if m.view == nil {
-		done <- Rerouted{Err: errors.New("reroute: no sweep has come to its end yet")}
+	if !m.leading || m.view == nil {
+		done <- Rerouted{Err: errors.New("reroute: the manager is not master, or has not swept yet")}
 		return nil
 	}
+	ctx, cancel := m.vote.writing(ctx)
+	defer cancel()
 	began := time.Now()
 	var r Rerouted
 	r.Before, _ = m.router.Load()

@@ -1,0 +1,145 @@
+package sm_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"heddle/emu"
+	"heddle/fabric"
+	"heddle/mad"
+	"heddle/sm"
+	"heddle/umad"
+)
+
+// rival is another manager of the same subnet.
+type rival struct {
+	port   *umad.Port
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// compete starts a manager at a host.
+func (r running) compete(t *testing.T, host fabric.NodeID, priority uint8) *rival {
+	t.Helper()
+	dev, err := r.live.Open(r.fabric(t).Node(host).ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &rival{port: umad.NewPort(dev), ended: make(chan error, 1)}
+	m, err := sm.New(v.port, config(t, priority))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ctx context.Context
+	ctx, v.cancel = context.WithCancel(t.Context())
+	go func() { v.ended <- m.Run(ctx) }()
+	return v
+}
+
+// end lets the manager hand over and end.
+func (v *rival) end(t *testing.T) {
+	t.Helper()
+	v.cancel()
+	if err := <-v.ended; err != nil {
+		t.Error(err)
+	}
+	if err := v.port.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// master is the LID that all ports have as their manager's, and the state that
+// the managers at the given hosts say they have.
+func (r running) master(t *testing.T, hosts ...fabric.NodeID) (states []mad.SMState, manager fabric.NodeID) {
+	t.Helper()
+	st := r.status(t)
+	if len(st.SMLIDs) != 1 {
+		t.Errorf("managers by port: %v, want one", st.SMLIDs)
+	}
+	f := r.fabric(t)
+	for lid := range st.SMLIDs {
+		for _, host := range f.Adapters() {
+			if r.info(t, f.Node(host).ID).LID == lid {
+				manager = host
+			}
+		}
+	}
+	dev, err := r.live.Open(f.Node(f.Adapters()[3]).ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := umad.NewPort(dev)
+	defer port.Close() //nolint:errcheck // nothing is outstanding
+	for _, host := range hosts {
+		var d mad.Datagram
+		d.SetHeader(mad.Header{Class: mad.ClassLID, ClassVersion: 1, Method: mad.MethodGet, Attr: mad.AttrSMInfo})
+		to := umad.ToSMA(r.info(t, f.Node(host).ID).LID)
+		answer, err := port.Call(t.Context(), &umad.Message{Address: to, Data: d[:]}, umad.CallOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := mad.ParseSMInfo(answer.Datagram().Data())
+		if err != nil {
+			t.Fatal(err)
+		}
+		states = append(states, info.SMState)
+	}
+	return states, manager
+}
+
+// TestElection: a worse manager stands by, a better one is handed the subnet,
+// and gives it back when it ends.
+func TestElection(t *testing.T) {
+	run(t, "fat-tree:k=4", emu.Config{}, func(t *testing.T, r running) {
+		hosts := r.fabric(t).Adapters()
+		expect := func(what string, master fabric.NodeID, want ...mad.SMState) {
+			t.Helper()
+			time.Sleep(30 * time.Second)
+			states, manager := r.master(t, hosts[0], hosts[8])
+			if manager != master || states[0] != want[0] || states[1] != want[1] {
+				t.Errorf("%s: managed by node %d, states %v, want %d and %v", what, manager, states, master, want)
+			}
+			r.well(t)
+		}
+		worse := r.compete(t, hosts[8], 1)
+		expect("a worse one", hosts[0], mad.SMMaster, mad.SMStandby)
+		worse.end(t)
+		better := r.compete(t, hosts[8], 9)
+		expect("a better one", hosts[8], mad.SMStandby, mad.SMMaster)
+		better.end(t)
+		time.Sleep(30 * time.Second)
+		if states, manager := r.master(t, hosts[0]); manager != hosts[0] || states[0] != mad.SMMaster {
+			t.Errorf("the better one ended: managed by node %d, states %v", manager, states)
+		}
+		r.well(t)
+	})
+}
+
+// TestFailover: a master that dies without a word is followed within the time
+// that its standby takes for polling.
+func TestFailover(t *testing.T) {
+	run(t, "fat-tree:k=4", emu.Config{}, func(t *testing.T, r running) {
+		hosts := r.fabric(t).Adapters()
+		better := r.compete(t, hosts[8], 9)
+		time.Sleep(30 * time.Second)
+		if err := r.live.Do(func(s *emu.Subnet) error { s.KillNode(hosts[8]); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		for time.Since(start) < time.Minute {
+			time.Sleep(100 * time.Millisecond)
+			if lids := r.status(t).SMLIDs; len(lids) == 1 && lids[r.info(t, r.fabric(t).Node(hosts[0]).ID).LID] > 0 {
+				break
+			}
+		}
+		if took := time.Since(start); took > 15*time.Second {
+			t.Errorf("failover took %v", took)
+		} else {
+			t.Logf("failover took %v", took)
+		}
+		time.Sleep(time.Second)
+		r.well(t, hosts[8])
+		better.end(t)
+	})
+}
