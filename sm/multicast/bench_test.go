@@ -82,7 +82,9 @@ func BenchmarkUpdate(b *testing.B) {
 			e := engine(quiet{b}, name, 1)
 			b.Run(l.name+"/"+name+"/once", func(b *testing.B) { benchmark(b, f, e, l, len(l.groups), 0) })
 			if !*big {
-				b.Run(l.name+"/"+name+"/window=400", func(b *testing.B) { benchmark(b, f, e, l, 0, 400) })
+				for _, joins := range []int{400, 800, 1600, 3200} {
+					b.Run(fmt.Sprintf("%s/%s/window=%d", l.name, name, joins), func(b *testing.B) { benchmark(b, f, e, l, 0, joins) })
+				}
 				b.Run(l.name+"/"+name+"/one-by-one", func(b *testing.B) { benchmark(b, f, e, l, 0, 1) })
 			}
 			b.Run(l.name+"/"+name+"/one-more", func(b *testing.B) { oneMore(b, f, e, l) })

@@ -242,11 +242,19 @@ type broken struct {
 	route.Router
 	left int
 	fail func(t route.Tree) route.Tree
+	g    *route.Graph
 }
 
 func (b *broken) Route(s *route.State, leaves []int32, c route.Centers) route.Tree {
 	t := b.Router.Route(s, leaves, c)
 	if b.left--; b.left < 0 {
+		if b.fail == nil { // a ring of four, and the root by itself
+			t = route.Tree{Root: leaves[len(leaves)-1]}
+			for _, a := range append(slices.Clone(b.g.Up(0)), b.g.Up(1)...) {
+				t.Edges = append(t.Edges, a.Edge)
+			}
+			return t
+		}
 		return b.fail(t)
 	}
 	return t
@@ -255,7 +263,7 @@ func (b *broken) Route(s *route.State, leaves []int32, c route.Centers) route.Tr
 func breaking(t *testing.T, after int, fail func(route.Tree) route.Tree) multicast.Engine {
 	good := engine(t, "fulb", 1)
 	return multicast.Engine{Name: "broken", New: func(g *route.Graph, h *route.Hops) route.Router {
-		return &broken{good.New(g, h), after, fail}
+		return &broken{good.New(g, h), after, fail, g}
 	}}
 }
 
@@ -263,6 +271,7 @@ func breaking(t *testing.T, after int, fail func(route.Tree) route.Tree) multica
 // and the next one is tried.
 func TestEngineFails(t *testing.T) {
 	wrong := map[string]func(route.Tree) route.Tree{
+		"pieces":    nil,
 		"panics":    func(route.Tree) route.Tree { panic("strange fabric") },
 		"no tree":   func(route.Tree) route.Tree { return route.Tree{Root: -1} },
 		"no root":   func(route.Tree) route.Tree { return route.Tree{Root: 1 << 20} },
@@ -302,6 +311,21 @@ func TestEngineFails(t *testing.T) {
 				t.Errorf("failures: %v", fs)
 			}
 		})
+	}
+}
+
+// TestTriedAgain: a group that no engine could route is tried again at the next
+// sweep.
+func TestTriedAgain(t *testing.T) {
+	f := generate(t, "fat-tree:k=4")
+	w := newWorld(t, f, breaking(t, 0, func(route.Tree) route.Tree { panic("for the first time") }))
+	w.have(first, []int{0, 15}, nil)
+	if len(w.report.Unrouted) != 1 || len(w.r.CutOff()) != 2 {
+		t.Errorf("not routed: %v, cut off: %v", w.report.Unrouted, w.r.CutOff())
+	}
+	w.see(f)
+	if len(w.report.Unrouted) != 1 {
+		t.Errorf("not routed: %v, want another try", w.report.Unrouted)
 	}
 }
 
@@ -475,6 +499,9 @@ func TestUnanswered(t *testing.T) {
 	}
 	if n := len(w.r.Unknown(w.held)); n != 1 {
 		t.Errorf("%d blocks are not known, want 1", n)
+	}
+	if n, want := len(w.r.Ahead(w.held, 33)), 2*20-len(p.Stages[0].SMPs)+1; n != want {
+		t.Errorf("%d blocks ahead are not known, want %d", n, want)
 	}
 	if p := w.program(); p.Sets != 0 { // it had been done
 		t.Errorf("%d Sets", p.Sets)

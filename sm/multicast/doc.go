@@ -65,6 +65,11 @@
 // the entries that are known to stay are kept, all others go in the first stage,
 // and the guarantee begins after it.
 //
+// That is said of links that carried data before. A switch or a cable that was
+// gone and is back may have entries of old, so its ports should become Active
+// only after the plan is done, as is the order of a sweep anyway.
+//
 // A second stage may be sent only after all SMPs of the first were answered
-// well. Where one was not, ask for a new plan.
+// well. Where one was not, let held forget the block (plan.Held.Unsure), read it,
+// and ask for a new plan.
 package multicast

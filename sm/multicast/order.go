@@ -29,8 +29,7 @@ type planner struct {
 type kind uint8
 
 const (
-	comes kind = 1 << iota // an entry comes
-	goes                   // one goes
+	goes  kind = 1 << iota // an entry goes
 	blind                  // it is not known what a switch holds
 )
 
@@ -45,7 +44,7 @@ type change struct {
 }
 
 // judge finds out for each entry of a cell in which stage it may change. Where
-// an MLID's links only come, or only go, they may do so in either.
+// an MLID's links only come, they may do so in either.
 func (r *Router) judge(list []work, held *plan.Held) {
 	p := &r.plan
 	p.size(r.state.Graph)
@@ -91,9 +90,6 @@ func (r *Router) sort(w *work) {
 			continue
 		}
 		w.shrinks = w.shrinks || held&^want != 0
-		if r.anyEdge(w, want&^held) {
-			r.plan.kinds[idx] |= comes
-		}
 		if r.anyEdge(w, held&^want) {
 			r.plan.kinds[idx] |= goes
 		}
@@ -121,7 +117,7 @@ func (r *Router) gather(list []work, i int, held *plan.Held) {
 	for row := range rows {
 		idx := int32(int(w.block)*rows + row)
 		k := r.plan.kinds[idx]
-		if k&blind == 0 && k&(comes|goes) != comes|goes {
+		if k&(goes|blind) == 0 {
 			continue
 		}
 		if w.held == nil {

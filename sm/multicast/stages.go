@@ -42,6 +42,29 @@ func (r *Router) Unknown(held *plan.Held) (list []Block) {
 	return list
 }
 
+// Ahead lists the blocks of the first MLIDs, so many, that it is not known what
+// the switches of the last view hold in. Where they are read in time, Unknown
+// has less to ask for.
+func (r *Router) Ahead(held *plan.Held, mlids int) (list []Block) {
+	for v := range r.want.cells {
+		id := r.state.Graph.Node(int32(v))
+		n := r.nodes[id]
+		if n == nil {
+			continue
+		}
+		s := held.Switch(n.GUID())
+		most := min(mlids, tableSize(r.fabric.Node(id)))
+		for block := 0; block*rows < most; block++ {
+			for position := range r.want.cells[v] {
+				if c := (cell{position: uint8(position), block: uint16(block)}); blockOf(s, &c) == nil {
+					list = append(list, Block{n, c.modifier()})
+				}
+			}
+		}
+	}
+	return list
+}
+
 // Unsettled lists the MLIDs of which some switch does not hold what it should,
 // or is not known to, in ascending order. Switches that are not in the last view
 // do not count.

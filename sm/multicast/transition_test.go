@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -12,6 +13,7 @@ import (
 	"heddle/fabric"
 	"heddle/ib"
 	"heddle/mad"
+	"heddle/route"
 	"heddle/sm/group"
 	"heddle/sm/plan"
 )
@@ -47,6 +49,65 @@ func TestUnknownTables(t *testing.T) {
 	})
 }
 
+// TestJoinsKeepTheLeastHeight lets ports join, and some leave: no tree that grows
+// is higher than it needs to be, however it came about.
+func TestJoinsKeepTheLeastHeight(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newChaos(t)
+		mlid := ib.LastMLID
+		for _, guid := range rapid.SliceOfNDistinct(rapid.SampledFrom(c.ends), 2, 12, rapid.ID).Draw(t, "ports") {
+			p := c.groups[mlid]
+			p.Receivers = append(p.Receivers, ib.NewGID(ib.DefaultPrefix, guid))
+			if n := len(p.Receivers); n > 3 && rapid.IntRange(0, 2).Draw(t, "leave") == 0 {
+				c.groups[mlid] = group.Ports{Receivers: p.Receivers[1 : n-1]}
+				c.r.Update(group.Batch{Changed: []ib.MLID{mlid}}, c.groups)
+				p.Receivers = p.Receivers[1:]
+			}
+			c.groups[mlid] = p
+			c.report = c.r.Update(group.Batch{Changed: []ib.MLID{mlid}}, c.groups)
+			c.program()
+			have, want := c.height(mlid), c.radius(mlid)
+			if grown := c.report.Laid+c.report.Grafted > 0; grown && len(c.report.CutOff) == 0 && have != want {
+				t.Fatalf("height %d with %v, want %d", have, p.Receivers, want)
+			}
+		}
+	})
+}
+
+// height is that of a tree, in hops between switches: half of the longest way.
+func (c *chaos) height(mlid ib.MLID) int {
+	longest := 0
+	for _, guid := range c.ends {
+		if end, ok := c.end(guid); ok && slices.Contains(c.groups[mlid].Receivers, ib.NewGID(ib.DefaultPrefix, guid)) {
+			got, err := c.walk(mlid, end)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			for _, text := range got {
+				longest = max(longest, strings.Count(text, " ")-1)
+			}
+		}
+	}
+	return (longest + 1) / 2
+}
+
+// radius is the least that the height can be.
+func (c *chaos) radius(mlid ib.MLID) int {
+	g := route.NewGraph(c.fabric, route.Selection{MulticastOnly: true})
+	h, err := route.NewHops(g, 1)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var leaves []int32
+	for _, gid := range c.groups[mlid].Receivers {
+		end, _ := c.fabric.ByPortGUID(gid.GUID())
+		if leaf, ok := c.fabric.Leaf(end); ok {
+			leaves = append(leaves, g.Vertex(leaf.Node))
+		}
+	}
+	return int(route.NewScanFinder(h).Find(leaves).Radius)
+}
+
 // chaos draws what happens to a world.
 type chaos struct {
 	*world
@@ -66,11 +127,16 @@ func newChaos(t *rapid.T) *chaos {
 		func() string { return fmt.Sprintf("ring:n=%d", n(3, 9)) },
 		func() string { return "fat-tree:k=4" },
 		func() string { return "dragonfly:a=2,p=1,h=1" },
+		func() string { return fmt.Sprintf("random:switches=3,degree=2,hosts=%d", n(13, 16)) }, // two positions
 	}).Draw(t, "form")()
 	whole := generate(t, form)
 	names := []string{"weave", "fulb", "minihop", "sssp-new"}
 	e := engine(t, rapid.SampledFrom(names).Draw(t, "engine"), n(1, 2))
-	c := &chaos{t: t, whole: whole, now: whole, world: newWorld(t, rebuilt(whole), e)}
+	now := whole
+	if rapid.Bool().Draw(t, "part") { // the rest is new when it comes
+		now = whole.Without([]fabric.NodeID{fabric.NodeID(n(0, whole.NumNodes()-1))}, []fabric.LinkID{fabric.LinkID(n(0, whole.NumLinks()-1))})
+	}
+	c := &chaos{t: t, whole: whole, now: now, world: newWorld(t, rebuilt(now), e)}
 	for _, e := range whole.EndPorts() {
 		c.ends = append(c.ends, whole.Port(e).GUID)
 	}
@@ -220,8 +286,14 @@ func (c *chaos) transit(clean bool) {
 		c.t.Fatalf("%d stages, %d Sets for %d cells", len(p.Stages), p.Sets, p.Cells)
 	}
 	if !clean {
-		c.send(p.Stages, func() {})
 		c.active = c.fabric
+		for _, stage := range p.Stages {
+			c.send([]plan.Stage{stage}, func() {
+				if stage.Name == "mft-come" {
+					c.fromMembers()
+				}
+			})
+		}
 		return
 	}
 	before, had := c.allWays(), c.allReceivers()
@@ -233,6 +305,15 @@ func (c *chaos) transit(clean bool) {
 		for mlid, ways := range now {
 			c.strangers(i, ways, had[mlid], have[mlid])
 			c.lost(i, before[mlid], ways, after[mlid])
+		}
+	}
+}
+
+// fromMembers sends a packet from each member, which must not come twice.
+func (c *chaos) fromMembers() {
+	for _, mlid := range c.mlids {
+		if _, err := c.ways(mlid, slices.Collect(maps.Keys(c.wanted(mlid)))); err != nil {
+			c.t.Fatal(err)
 		}
 	}
 }

@@ -35,21 +35,30 @@ func newTables(g *route.Graph) tables {
 	return t
 }
 
-// cell is that of a port of a switch and an MLID. It is made where it was not.
+// cell is that of a port of a switch and an MLID. It is made where it was not,
+// with those of the switch's other ports: they too decide where a packet goes.
 func (t *tables) cell(v int32, position uint8, block uint16) *cell {
+	if list := t.cells[v][position]; int(block) < len(list) && list[block] != nil {
+		return list[block]
+	}
+	for p := range t.cells[v] {
+		t.add(v, uint8(p), block)
+	}
+	return t.cells[v][position][block]
+}
+
+func (t *tables) add(v int32, position uint8, block uint16) {
 	list := t.cells[v][position]
 	for len(list) <= int(block) {
 		list = append(list, nil)
 	}
 	t.cells[v][position] = list
-	if list[block] == nil {
-		if len(t.slab) == 0 {
-			t.slab = make([]cell, 64)
-		}
-		list[block], t.slab = &t.slab[0], t.slab[1:]
-		*list[block] = cell{vertex: v, position: position, block: block}
+	if len(t.slab) == 0 {
+		t.slab = make([]cell, 64)
 	}
-	return list[block]
+	list[block], t.slab = &t.slab[0], t.slab[1:]
+	*list[block] = cell{vertex: v, position: position, block: block}
+	t.mark(list[block])
 }
 
 // set puts a port into the row of an MLID, or takes it out.
