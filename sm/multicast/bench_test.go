@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"heddle/fabric"
 	"heddle/ib"
@@ -138,7 +139,13 @@ func benchmark(b *testing.B, f *fabric.Fabric, e multicast.Engine, l load, once,
 		w.empty(uint16(len(l.groups)/32 + 1))
 		b.StartTimer()
 		if once > 0 {
-			w.report = w.r.Update(group.Batch{Changed: w.fill(l)}, w.groups)
+			all := w.fill(l)
+			start := time.Now()
+			w.report = w.r.Update(group.Batch{Changed: all}, w.groups)
+			routed := time.Now()
+			w.r.Plan(w.held)
+			b.ReportMetric(float64(routed.Sub(start).Microseconds())/1000, "route-ms")
+			b.ReportMetric(float64(time.Since(routed).Microseconds())/1000, "plan-ms")
 			w.program()
 			continue
 		}

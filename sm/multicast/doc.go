@@ -61,9 +61,10 @@
 // cycle: no packet loops, none arrives twice, and none goes to a port that is
 // a receiver neither before nor after. Two ports that stay, and whose path is
 // the same before and after, reach each other throughout. Others may lose each
-// other until the plan is done. Where the tables had a cycle, or are not known,
-// the entries that are known to stay are kept, all others go in the first stage,
-// and the guarantee begins after it.
+// other until the plan is done. Where the tables had a cycle, the guarantee
+// begins after the first stage. So it does where they are not known: then blocks
+// that are to be written are cleared in the first stage, in which all goes that
+// is not to stay. See Unknown.
 //
 // That is said of links that carried data before. A switch or a cable that was
 // gone and is back may have entries of old, so its ports should become Active

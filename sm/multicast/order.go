@@ -173,10 +173,10 @@ func (r *Router) judgeGroup(list []work, changes []change) {
 	p.epoch++
 	for _, e := range edges {
 		if p.comes[e] != changes[0].idx+1 {
-			known = r.unite(e) && known
+			r.unite(e)
 		}
 	}
-	known = r.eachEdge(changes, false, func(int32) {}) && known
+	r.eachEdge(changes, false, func(int32) {})
 	// A: what may come before all else has gone.
 	r.place(list, changes, true, known)
 	p.epoch++
@@ -193,9 +193,8 @@ func (r *Router) judgeGroup(list []work, changes []change) {
 }
 
 // eachEdge unites the edges that come, or those that go, each once, and gives
-// those that close a cycle to closing. It tells whether there was none.
-func (r *Router) eachEdge(changes []change, come bool, closing func(edge int32)) bool {
-	open := true
+// those that close a cycle to closing.
+func (r *Router) eachEdge(changes []change, come bool, closing func(edge int32)) {
 	for i, c := range changes {
 		if c.edge < 0 || c.come != come || i > 0 && changes[i-1].edge == c.edge {
 			continue
@@ -204,15 +203,13 @@ func (r *Router) eachEdge(changes []change, come bool, closing func(edge int32))
 			continue
 		}
 		if !r.unite(c.edge) {
-			open = false
 			closing(c.edge)
 		}
 	}
-	return open
 }
 
 // place puts changes into the stage that they have to be in: all of them where
-// it is not known that nothing has a cycle, else those that would close one.
+// it is not known what the switches hold, else those that would close a cycle.
 func (r *Router) place(list []work, changes []change, come, known bool) {
 	if !known {
 		for _, c := range changes {
