@@ -400,6 +400,7 @@ func testSame(t *testing.T, x duel) {
 	d := drive(t, x.live, x.nodes[5], 5)
 	sm := testenv.StartOpenSM(t, x.name, x.nodes[0], settings("sm_priority 5")...)
 	d.await(mad.SMStandby, x.guid(t, x.nodes[0]))
+	sm.WaitLog(t, "Entering MASTER state")
 	d.close()
 	again := drive(t, x.live, x.nodes[2], 9)
 	again.await(mad.SMMaster, 0)
