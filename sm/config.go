@@ -11,6 +11,7 @@ import (
 	"heddle/sm/group"
 	"heddle/sm/multicast"
 	"heddle/sm/plan"
+	"heddle/sm/store"
 	"heddle/sm/subnet"
 )
 
@@ -40,6 +41,11 @@ type Config struct {
 	// OpenSM's.
 	Priority uint8
 	SMKey    mad.SMKey
+	// Store is what a manager must still know after its death, and Memory writes
+	// to it; without a Memory the store does so alone, and without a Store
+	// nothing is kept. Both stay the caller's to close.
+	Store  *store.Store
+	Memory Memory
 	// Poll is how often a standby asks the master, 1 s by default; after Polls
 	// without an answer, 4 by default, the master counts as dead.
 	Poll  time.Duration

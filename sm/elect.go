@@ -103,9 +103,7 @@ func (m *Manager) act(ctx context.Context, a election.Action) (left bool) {
 	case election.Discover:
 		m.discover(ctx)
 	case election.Lead:
-		m.cfg.Log.Info("master", "reason", a.Reason)
-		m.leading, m.programmed = true, false
-		m.Resweep("master: " + a.Reason)
+		m.lead(ctx, a.Reason)
 	case election.Follow:
 		m.cfg.Log.Info("standby", "master", a.Peer.Port, "reason", a.Reason)
 		m.follow()
@@ -126,10 +124,26 @@ func (m *Manager) act(ctx context.Context, a election.Action) (left bool) {
 	return false
 }
 
+// lead begins to be the master, with what the last one knew.
+func (m *Manager) lead(ctx context.Context, reason string) {
+	m.cfg.Log.Info("master", "reason", reason)
+	for err := m.remember(ctx); err != nil; err = m.remember(ctx) {
+		m.cfg.Log.Error("cannot lead", "error", err)
+		if !m.wait(ctx, m.cfg.Retry) || m.vote.info().SMState != mad.SMMaster {
+			return
+		}
+	}
+	m.leading, m.programmed = true, false
+	m.Resweep("master: " + reason)
+}
+
 // follow ends what only the master does.
 func (m *Manager) follow() {
 	m.leading = false
-	m.server.Silence()
+	if m.keeper.memory != nil {
+		m.keeper.memory.Follow()
+	}
+	m.server().Silence()
 	clear(m.known)
 }
 

@@ -15,7 +15,7 @@ import (
 // groupsDue is when the groups are to be looked at again: at once where work
 // waits and its window is over; ok is false where nothing waits.
 func (m *Manager) groupsDue() (at time.Time, ok bool) {
-	m.server.Groups(func(t *group.Table) {
+	m.server().Groups(func(t *group.Table) {
 		due := func(when time.Time, waits bool) {
 			if waits && (!ok || when.Before(at)) {
 				at, ok = when, true
@@ -31,9 +31,23 @@ func (m *Manager) groupsDue() (at time.Time, ok bool) {
 
 // serveGroups routes and programs the groups that changed.
 func (m *Manager) serveGroups(ctx context.Context) error {
+	mlids := m.takeGroups(ctx)
+	if mlids == 0 {
+		return nil
+	}
+	var r Report
+	err := m.program(ctx, &r)
+	m.cfg.Log.Info("groups written", "mlids", mlids, "sent", r.Sent, "failed", r.Failed)
+	m.routed(&r)
+	return err
+}
+
+// takeGroups routes the groups that changed, and gives the number of their
+// MLIDs.
+func (m *Manager) takeGroups(ctx context.Context) (mlids int) {
 	var batch group.Batch
 	src := ports{}
-	m.server.Groups(func(t *group.Table) {
+	m.server().Groups(func(t *group.Table) {
 		now := time.Now()
 		t.Advance(now)
 		batch = t.Take(now, group.Everything)
@@ -41,17 +55,14 @@ func (m *Manager) serveGroups(ctx context.Context) error {
 			src[mlid] = t.Ports(mlid, group.Ports{})
 		}
 	})
+	m.save(ctx)
 	m.tellGroups()
 	if batch.ID == 0 {
-		return nil
+		return 0
 	}
 	m.told(m.router.Update(batch, src))
 	m.batches = append(m.batches, batch.ID)
-	var r Report
-	err := m.program(ctx, &r)
-	m.cfg.Log.Info("groups written", "mlids", len(batch.Changed)+len(batch.Vanished), "sent", r.Sent, "failed", r.Failed)
-	m.routed(&r)
-	return err
+	return len(batch.Changed) + len(batch.Vanished)
 }
 
 // ports is a multicast.Source of what was copied, so that joins need not wait
@@ -101,7 +112,7 @@ func (m *Manager) program(ctx context.Context, r *Report) error {
 			}
 		}
 		if m.unsettled = m.router.Unsettled(m.tables.held); len(m.unsettled) == 0 {
-			m.settledGroups()
+			m.settledGroups(ctx)
 			return nil
 		}
 	}
@@ -110,8 +121,8 @@ func (m *Manager) program(ctx context.Context, r *Report) error {
 }
 
 // settledGroups tells the groups that all batches are in the switches.
-func (m *Manager) settledGroups() {
-	m.server.Groups(func(t *group.Table) {
+func (m *Manager) settledGroups(ctx context.Context) {
+	m.server().Groups(func(t *group.Table) {
 		for _, id := range m.batches {
 			t.Removed(time.Now(), id)
 			t.Programmed(time.Now(), id)
@@ -119,6 +130,7 @@ func (m *Manager) settledGroups() {
 	})
 	m.batches = nil
 	m.tellGroups()
+	m.save(ctx)
 }
 
 // read asks for blocks of which it is not known what the switches hold.

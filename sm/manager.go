@@ -22,15 +22,16 @@ import (
 // Manager is a subnet manager at a port. Its methods are for one goroutine, but
 // for Resweep, Reroute and Status.
 type Manager struct {
-	port   *umad.Port
-	cfg    Config
-	wanted chan string   // holds one: why a sweep is wanted
-	joined chan struct{} // holds one: the groups may have changed
-	asked  chan *umad.Message
-	server *admin.Server
-	router *multicast.Router
-	vote   *vote
-	tables *tables
+	port    *umad.Port
+	cfg     Config
+	wanted  chan string   // holds one: why a sweep is wanted
+	joined  chan struct{} // holds one: the groups may have changed
+	asked   chan *umad.Message
+	serving atomic.Pointer[admin.Server]
+	keeper  keeper
+	router  *multicast.Router
+	vote    *vote
+	tables  *tables
 	// leading says that the manager is the master, programmed that it has swept
 	// once as such.
 	leading, programmed bool
@@ -65,15 +66,13 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 	if m.vote, err = m.newVote(); err != nil {
 		return nil, err
 	}
-	if m.router, err = multicast.New(multicast.Config{Engines: cfg.Multicast, Workers: cfg.Workers}); err != nil {
-		return nil, fmt.Errorf("subnet manager: %w", err)
+	switch {
+	case cfg.Memory != nil:
+		m.keeper.memory = cfg.Memory
+	case cfg.Store != nil:
+		m.keeper.memory = alone{cfg.Store}
 	}
-	cfg.Groups.Prefix, cfg.Groups.Journal = cfg.Ports.Prefix, m.journal
-	groups, err := group.New(cfg.Groups)
-	if err != nil {
-		return nil, fmt.Errorf("subnet manager: %w", err)
-	}
-	if m.server, err = admin.New(admin.Config{Groups: groups, Key: cfg.SAKey}); err != nil {
+	if err := m.begin(group.New); err != nil {
 		return nil, fmt.Errorf("subnet manager: %w", err)
 	}
 	return m, nil
@@ -120,7 +119,7 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 	if err := m.run(ctx, r, stages...); err != nil {
 		return r, err
 	}
-	m.tellPorts(m.server.Update(time.Now(), m.snapshot(lfts)))
+	m.tellPorts(m.server().Update(time.Now(), m.snapshot(lfts)))
 	m.cfg.Log.Info("subnet up", "nodes", r.Nodes, "switches", r.Switches, "engine", r.Engine,
 		"asked", r.Asked, "sent", r.Sent, "failed", r.Failed, "again", r.Again)
 	return r, nil
@@ -165,6 +164,7 @@ func (m *Manager) address(ctx context.Context, r *Report) (err error) {
 	if err := m.run(ctx, r, plan.Addresses(m.view, m.lids, m.cfg.Ports)); err != nil {
 		return err
 	}
+	m.keepLIDs(ctx)
 	clear(m.known)
 	for p := range m.lids {
 		m.known[p.At().GUID] = true
@@ -195,7 +195,7 @@ func (m *Manager) unicast(ctx context.Context, r *Report) (*route.LFTs, error) {
 func (m *Manager) multicast(ctx context.Context, r *Report) error {
 	var kept []ib.MGID
 	var err error
-	m.server.Groups(func(t *group.Table) {
+	m.server().Groups(func(t *group.Table) {
 		t.SetCap(multicastCap(m.view))
 		kept, err = t.Configure(time.Now(), configured(m.cfg.PKeys))
 	})
@@ -211,6 +211,7 @@ func (m *Manager) multicast(ctx context.Context, r *Report) error {
 		return nil // the old trees stay
 	}
 	m.told(report)
+	m.takeGroups(ctx)
 	return m.program(ctx, r)
 }
 

@@ -7,7 +7,6 @@ import (
 	"heddle/ib"
 	"heddle/mad"
 	"heddle/sm/admin"
-	"heddle/sm/group"
 	"heddle/umad"
 )
 
@@ -48,21 +47,31 @@ func (m *Manager) work(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case msg := <-m.asked:
-			m.answer(msg)
+			m.answer(ctx, msg)
 		}
 	}
 }
 
-func (m *Manager) answer(msg *umad.Message) {
+func (m *Manager) answer(ctx context.Context, msg *umad.Message) {
 	from := admin.Requester{LID: msg.LID, QPN: msg.QPN}
 	method := msg.Datagram().Method()
-	answer, ok := m.server.Request(time.Now(), from, msg.Data)
-	if ok {
-		m.reply(&umad.Message{Address: msg.Address, Data: answer})
+	answer, ok := m.server().Request(time.Now(), from, msg.Data)
+	if method != mad.MethodSet && method != mad.MethodDelete {
+		if ok {
+			m.reply(&umad.Message{Address: msg.Address, Data: answer})
+		}
+		return
 	}
-	if method == mad.MethodSet || method == mad.MethodDelete {
-		wake(m.joined)
-	}
+	m.keeper.keep(ctx, func(err error) {
+		switch {
+		case err != nil:
+			m.busy(msg) // the client asks again, whoever is master then
+			m.lost(err)
+		case ok:
+			m.reply(&umad.Message{Address: msg.Address, Data: answer})
+		}
+	})
+	wake(m.joined)
 }
 
 // wake tells a loop that there may be something to do; the channel holds one.
@@ -73,14 +82,6 @@ func wake(c chan struct{}) {
 	}
 }
 
-// journal takes the entries of the groups' table, to be told of later: the
-// table must not be asked now.
-func (m *Manager) journal(e group.Entry) {
-	m.entriesMu.Lock()
-	defer m.entriesMu.Unlock()
-	m.entries = append(m.entries, e)
-}
-
 // tellGroups reports groups that were created or deleted.
 func (m *Manager) tellGroups() {
 	m.entriesMu.Lock()
@@ -88,7 +89,7 @@ func (m *Manager) tellGroups() {
 	m.entries = nil
 	m.entriesMu.Unlock()
 	for i := range entries {
-		m.report(m.server.GroupReports(&entries[i], m.cfg.Ports.Manager))
+		m.report(m.server().GroupReports(&entries[i], m.cfg.Ports.Manager))
 	}
 }
 
@@ -101,7 +102,7 @@ func (m *Manager) tellPorts(c admin.Changes) {
 		for _, gid := range change.gids {
 			n := mad.NewNotice(change.trap, mad.ProducerManager, mad.GIDDetails{GID: gid})
 			n.IssuerLID = m.cfg.Ports.Manager
-			m.report(m.server.Reports(n))
+			m.report(m.server().Reports(n))
 		}
 	}
 }

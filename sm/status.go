@@ -58,9 +58,9 @@ func (m *Manager) Status() Status {
 		s = *known
 	}
 	s.Info = m.vote.info()
-	s.SA = m.server.Stats()
+	s.SA = m.server().Stats()
 	s.ByState = map[group.State]int{}
-	m.server.Groups(func(t *group.Table) {
+	m.server().Groups(func(t *group.Table) {
 		s.Groups = t.Stats()
 		for g := range t.Groups() {
 			s.ByState[g.State]++
