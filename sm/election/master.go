@@ -92,12 +92,12 @@ func (m *Machine) pollRivals() {
 }
 
 // bequeath hands the subnet to the best standby that was not tried, and ends
-// where there is none. One that handed over to us, and was not heard of since,
-// counts as a standby.
+// where there is none. After the standbys come the managers that say that they
+// are master too, and those that handed over to us and were not heard of since.
 func (m *Machine) bequeath() {
 	heirs := m.ranked(func(p *peer) bool { return p.Info.SMState == mad.SMStandby })
 	for _, p := range m.sortedPeers() {
-		if !p.heard {
+		if !p.heard || m.counts(p) && isMaster(p) {
 			heirs = append(heirs, p)
 		}
 	}
