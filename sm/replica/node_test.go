@@ -1,10 +1,13 @@
 package replica
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
+	"net"
 	"os"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -243,4 +246,71 @@ func seedFrom(t *testing.T) uint64 {
 		t.Fatal(err)
 	}
 	return seed
+}
+
+// TestNoBatchInTheEpochOfAnother is what the store holds a leader to that has
+// not heard yet.
+func TestNoBatchInTheEpochOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 2, Config{})
+		defer c.close()
+		a := c.members[0]
+		a.lead()
+		if err := a.store.Promise(t.Context(), 1<<60, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.node.Commit(t.Context(), &store.Batch{}, nil); !errors.Is(err, store.ErrStale) {
+			t.Errorf("error %v, want %v", err, store.ErrStale)
+		}
+	})
+}
+
+// TestOverTCP is the way from one process to another.
+func TestOverTCP(t *testing.T) {
+	var nodes []*Node
+	var stores []*store.Store
+	var listeners []net.Listener
+	for range 2 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listeners = append(listeners, l)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	for i := range listeners {
+		s := store.InMemory(store.Options{})
+		n, err := New(s, Config{
+			ID: uint16(i + 1), Secret: testSecret, Peers: []string{listeners[1-i].Addr().String()},
+			Wait: 1, WaitLimit: time.Minute,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes, stores = append(nodes, n), append(stores, s)
+		running.Go(func() { _ = n.Run(ctx, listeners[i]) })
+	}
+	if _, err := nodes[0].Lead(ctx); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan store.Result, 1)
+	b := &store.Batch{}
+	b.Put(store.Record{Bucket: "r", Key: []byte("k"), Value: []byte("v")})
+	if err := nodes[0].Commit(ctx, b, func(r store.Result) { got <- r }); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-got; r.Err != nil || r.Followers != 1 {
+		t.Errorf("result %+v", r)
+	}
+	if r, ok, err := stores[1].Record("r", []byte("k")); !ok || err != nil || string(r.Value) != "v" {
+		t.Errorf("the follower has %+v, %v, %v", r, ok, err)
+	}
+	cancel()
+	running.Wait()
+	for _, s := range stores {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
