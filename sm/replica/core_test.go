@@ -286,3 +286,27 @@ func TestNextEpoch(t *testing.T) {
 		}
 	}
 }
+
+// TestNewConnectionOfAPeer replaces the one that it lost, and its acks count
+// once.
+func TestNewConnectionOfAPeer(t *testing.T) {
+	b := newBench(t, Config{Wait: 2})
+	b.mustLead(5)
+	at := b.batch()
+	b.stored(b.now, at)
+	lost := b.peer(2, false, Follower, 5)
+	other := b.peer(2, true, Follower, 5)
+	var sessions []*session
+	for _, s := range []*session{lost, b.peer(2, false, Follower, 5)} {
+		b.receive(b.now, s, &message{kind: kindFollow})
+		b.sent(s)
+		b.receive(b.now, s, &message{kind: kindAck, at: at})
+		sessions = append(sessions, s)
+	}
+	if b.dropped(sessions[0]) == nil || b.dropped(sessions[1]) != nil || b.dropped(other) != nil {
+		t.Error("not the lost connection is given up")
+	}
+	if got := b.acknowledged(); got != nil {
+		t.Errorf("acknowledged with one follower: %v", got)
+	}
+}
