@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -34,6 +35,7 @@ type smFlags struct {
 	smKey    uint64
 	perNode  int
 	interval time.Duration
+	state    stateFlags
 }
 
 func (a *app) smCommand() *cobra.Command {
@@ -53,6 +55,7 @@ func (a *app) smCommand() *cobra.Command {
 		},
 	}
 	f.port.flags(cmd)
+	f.state.flags(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.engines, "unicast", []string{"updown", "minhop"}, "unicast engines, the next where one fails")
 	flags.StringSliceVar(&f.trees, "multicast", []string{"weave", "fulb"}, "multicast engines, the next where one fails")
@@ -138,7 +141,12 @@ func (a *app) partitions(file string) (*partition.Config, error) {
 	return cfg, err
 }
 
-func (a *app) manage(f smFlags, cfg sm.Config) error {
+func (a *app) manage(f smFlags, cfg sm.Config) (err error) {
+	state, err := f.state.open(&cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.close()) }()
 	port, err := f.port.open()
 	if err != nil {
 		return err
