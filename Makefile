@@ -50,9 +50,10 @@ lint: ## formatting, linters, outdated idioms
 	$(TOOL) golangci-lint run
 	$(GO) fix -diff ./...
 
-bench: build peers ## the tables of docs/benchmarks: routing engines, the emulated subnet against ibsim
+bench: build peers ## the tables of docs/benchmarks: routing engines, the emulated subnet against ibsim, the subnet manager against OpenSM
 	bin/heddle bench routing
 	bin/heddle bench emu --peer ibsim
+	bin/heddle bench sm --peer opensm
 
 soak: ## fuzz each target for SOAK (10m)
 	scripts/fuzz $(SOAK)

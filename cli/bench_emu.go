@@ -82,36 +82,7 @@ func (a *app) benchEmu(ctx context.Context, f emuBenchFlags) error {
 	defer stop()
 	r := a.benchReport(f.json, f.markdown)
 	b := bench.Emu{Program: self, Peer: f.peer != "", Runs: f.runs, SMPs: f.smps, Watch: r.watch}
-	for _, part := range []struct {
-		wanted bool
-		run    func(context.Context, string) ([]bench.Figure, error)
-		fabric string
-	}{{f.bringUp, b.BringUp, usualFabric}, {f.throughput, b.Throughput, usualFabric}, {f.large, b.Large, largeFabric}} {
-		if !part.wanted {
-			continue
-		}
-		figures, err := part.run(ctx, cmp.Or(f.fabric, part.fabric))
-		r.bar.end()
-		if cause := context.Cause(ctx); cause != nil {
-			return cause // what failed does not matter
-		}
-		if err != nil {
-			return err
-		}
-		if err := r.figures(figures); err != nil {
-			return err
-		}
-	}
-	return r.write()
-}
-
-// figures takes over what was measured.
-func (r *benchReport) figures(list []bench.Figure) error {
-	for _, f := range list {
-		if err := r.line(f); err != nil {
-			return err
-		}
-	}
-	r.grids = append(r.grids, bench.FigureGrids(list)...)
-	return nil
+	return r.parts(ctx, f.fabric, []benchPart{
+		{f.bringUp, b.BringUp, usualFabric}, {f.throughput, b.Throughput, usualFabric}, {f.large, b.Large, largeFabric},
+	})
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"io"
 
 	"heddle/cli/bench"
@@ -57,4 +59,43 @@ func (r *benchReport) each(write func(bench.Grid, io.Writer) error) func(io.Writ
 		}
 		return nil
 	}
+}
+
+// benchPart is a part of a benchmark, on a fabric that its flag may replace.
+type benchPart struct {
+	wanted bool
+	run    func(ctx context.Context, spec string) ([]bench.Figure, error)
+	fabric string
+}
+
+// parts runs what is wanted, and reports it.
+func (r *benchReport) parts(ctx context.Context, spec string, parts []benchPart) error {
+	for _, part := range parts {
+		if !part.wanted {
+			continue
+		}
+		figures, err := part.run(ctx, cmp.Or(spec, part.fabric))
+		r.bar.end()
+		if cause := context.Cause(ctx); cause != nil {
+			return cause // what failed does not matter
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.figures(figures); err != nil {
+			return err
+		}
+	}
+	return r.write()
+}
+
+// figures takes over what was measured.
+func (r *benchReport) figures(list []bench.Figure) error {
+	for _, f := range list {
+		if err := r.line(f); err != nil {
+			return err
+		}
+	}
+	r.grids = append(r.grids, bench.FigureGrids(list)...)
+	return nil
 }
