@@ -105,6 +105,7 @@ func nodeOf(f *fabric.Fabric, id fabric.NodeID) admin.Node {
 		n.Info.NodeType = mad.NodeSwitch
 		n.Switch = &mad.SwitchInfo{LinearFDBCap: 49152, MulticastFDBCap: 1024}
 		n.Ports[0] = portOf(f, fabric.End{Node: id})
+		n.Ports[0].Rate = 0 // it has no link
 	}
 	for own, peer := range f.Ports(id) {
 		p := portOf(f, own)

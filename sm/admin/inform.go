@@ -68,7 +68,7 @@ func (r *request) subscribe(told mad.InformInfo) mad.Status {
 	list := s.ports[guid]
 	sub := subscription{info, 0, r.trusted}
 	if at := find(list, info); at >= 0 {
-		sub.enum, sub.trusted = list[at].enum, sub.trusted || list[at].trusted
+		sub.enum = list[at].enum
 		list[at] = sub
 	} else {
 		if len(list) >= s.limits.Subscriptions || s.total >= s.limits.AllSubscriptions {

@@ -140,6 +140,9 @@ func TestLeaveAgain(t *testing.T) {
 	if first.status != mad.StatusOK || again.status != mad.StatusOK || !cmp.Equal(first.data, again.data) {
 		t.Errorf("status %v, again %v", first.status, again.status)
 	}
+	if r := s.send(t, join(p, mad.MethodDelete, mad.JoinNon), 99); r.status != mad.StatusSARequestInvalid {
+		t.Errorf("another leave with the same number: status %v", r.status)
+	}
 	if r := s.send(t, leave, 100); r.status != mad.StatusSARequestInvalid {
 		t.Errorf("another leave: status %v", r.status)
 	}
@@ -224,6 +227,41 @@ func TestPortsGo(t *testing.T) {
 	changes = s.Update(s.now, snapshotOf(t, s.subnetAgain(t)))
 	if diff := cmp.Diff(admin.Changes{Came: []ib.GID{gid(p)}}, changes); diff != "" {
 		t.Error(diff)
+	}
+	if n := count(); n != [3]int{} {
+		t.Errorf("back with the port: groups, subscriptions, services: %v", n)
+	}
+}
+
+// TestPortGoesMeanwhile: a sweep finds that a port is gone while what it asked
+// for is being looked at.
+func TestPortGoesMeanwhile(t *testing.T) {
+	var s *server
+	without := snapshotOf(t, withoutLast(t))
+	goes := false
+	s = serverOf(t, subnetOf(t, "fat-tree:k=4", 0), admin.Config{Busy: func(admin.Requester, mad.Header) bool {
+		if goes {
+			s.Update(epoch, without)
+		}
+		return false
+	}})
+	whole := snapshotOf(t, s.subnet)
+	p := s.hosts()[15]
+	for _, q := range []question{
+		join(p, mad.MethodSet, mad.JoinFull), subscribe(p, everything),
+		{from: p.Info.LID, method: mad.MethodSet, attr: mad.AttrServiceRecord, mask: serviceMask, data: service(p)},
+	} {
+		goes = true
+		if r := s.ask(t, q); r.status != mad.StatusBusy {
+			t.Errorf("%s: status %v, want busy", q.attr.Name(mad.ClassSA), r.status)
+		}
+		goes = false
+		s.Update(epoch, whole)
+		for _, attr := range []mad.AttrID{mad.AttrMCMemberRecord, mad.AttrInformInfoRecord, mad.AttrServiceRecord} {
+			if n := s.count(t, question{attr: attr, key: 1}); n != 0 {
+				t.Errorf("%s: %d records left over", attr.Name(mad.ClassSA), n)
+			}
+		}
 	}
 }
 

@@ -97,8 +97,15 @@ func TestSelectors(t *testing.T) {
 			}
 		})
 	}
+	// The way back counts as well: here its last link is the slow one.
+	p := &subnet.Nodes[s.hosts()[8].Peer].Ports[s.hosts()[8].PeerPort]
+	p.Info.NeighborMTU, p.Rate = ib.MTU1024, ib.Rate40
+	s.Update(s.now, snapshotOf(t, subnet))
+	if back, _ := get(t, s, pathQuestion(s.hosts()[8], s.hosts()[14], 0, mad.PathRecord{}), mad.ParsePathRecord); back.MTU != ib.MTU1024 || back.Rate != ib.Rate40 {
+		t.Errorf("slow way back: %+v", back)
+	}
 	// The ends' own links are wide: two ports elsewhere are not slowed down.
-	if far, _ := get(t, s, pathQuestion(s.hosts()[14], s.hosts()[8], 0, mad.PathRecord{}), mad.ParsePathRecord); far.MTU != ib.MTU4096 || far.Rate != ib.Rate200 {
+	if far, _ := get(t, s, pathQuestion(s.hosts()[14], s.hosts()[10], 0, mad.PathRecord{}), mad.ParsePathRecord); far.MTU != ib.MTU4096 || far.Rate != ib.Rate200 {
 		t.Errorf("elsewhere: %+v", far)
 	}
 }
@@ -202,6 +209,9 @@ func TestUnroutable(t *testing.T) {
 		change(port)
 		if _, status := get(t, s, pathQuestion(b, a, 0, mad.PathRecord{}), mad.ParsePathRecord); status != mad.StatusSANoRecords {
 			t.Errorf("port %d: status %v, want no records", port, status)
+		}
+		if _, status := get(t, s, pathQuestion(a, a, 0, mad.PathRecord{}), mad.ParsePathRecord); status != mad.StatusOK {
+			t.Errorf("port %d: status %v of the path to itself", port, status)
 		}
 		if p, status := get(t, s, pathQuestion(a, b, 0, mad.PathRecord{}), mad.ParsePathRecord); status != mad.StatusOK || p.Reversible {
 			t.Errorf("port %d: status %v, reversible %v", port, status, p.Reversible)

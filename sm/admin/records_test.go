@@ -168,6 +168,89 @@ func TestMulticastTables(t *testing.T) {
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Error(diff)
 	}
+	for _, test := range []struct {
+		mask mad.ComponentMask
+		q    mad.MFTRecord
+		want int
+	}{
+		{mad.MFTRecordBlock, mad.MFTRecord{Block: 1}, 1},
+		{mad.MFTRecordBlock, mad.MFTRecord{Block: 2}, 0},
+		{mad.MFTRecordPosition, mad.MFTRecord{}, 2},
+		{mad.MFTRecordPosition, mad.MFTRecord{Position: 1}, 0},
+		{mad.MFTRecordLID, mad.MFTRecord{LID: lid}, 2},
+	} {
+		if n := s.count(t, question{attr: mad.AttrMFTRecord, mask: test.mask, data: test.q}); n != test.want {
+			t.Errorf("%v %+v: %d blocks, want %d", test.mask, test.q, n, test.want)
+		}
+	}
+	small := *subnet.Nodes[at].Switch
+	small.MulticastFDBCap = 32
+	subnet.Nodes[at].Switch = &small
+	s.Update(s.now, snapshotOf(t, subnet))
+	if n := s.count(t, question{attr: mad.AttrMFTRecord}); n != 1 {
+		t.Errorf("a table of 32 MLIDs has %d blocks", n)
+	}
+}
+
+// TestPartitionsAreClosed: who is in another partition learns nothing of a port,
+// its groups and its services; those whom the server trusts learn all.
+func TestPartitionsAreClosed(t *testing.T) {
+	subnet := subnetOf(t, "single:hosts=3", 0)
+	keys := [][]ib.PKey{{0x8001}, {0x8001}, {0x8002}}
+	for i, at := 0, 0; i < len(subnet.Nodes); i++ {
+		n := &subnet.Nodes[i]
+		if n.IsSwitch() {
+			n.Ports[0].PKeys = []ib.PKey{0x8001, 0x8002}
+			continue
+		}
+		if at == 0 {
+			subnet.Managers[0].LID = n.Ports[1].Info.LID
+		}
+		n.Ports[1].PKeys = keys[at]
+		at++
+	}
+	s := serverOf(t, subnet, admin.Config{})
+	a, b, c := s.hosts()[0], s.hosts()[1], s.hosts()[2]
+	q := join(a, mad.MethodSet, mad.JoinFull)
+	record := q.data.(mad.MCMemberRecord)
+	record.PKey, record.MemberCount = 0x8001, 2
+	q.data, q.mask = record, q.mask|mad.MCMemberRecordMemberCount
+	offer := service(a)
+	offer.ServicePKey = 0x8001
+	for _, q := range []question{q, subscribe(a, everything), {from: a.Info.LID, method: mad.MethodSet, attr: mad.AttrServiceRecord, mask: serviceMask, data: offer}} {
+		if r := s.ask(t, q); r.status != mad.StatusOK {
+			t.Fatalf("%s: status %v", q.attr.Name(mad.ClassSA), r.status)
+		}
+	}
+	for _, test := range []struct {
+		q                      question
+		inside, other, trusted int
+	}{
+		{question{attr: mad.AttrNodeRecord}, 3, 2, 4},
+		{question{attr: mad.AttrNodeRecord, mask: mad.NodeRecordLID, data: mad.NodeRecord{LID: a.Info.LID}}, 1, 0, 1},
+		{question{attr: mad.AttrLinkRecord}, 4, 2, 6},
+		{question{attr: mad.AttrSMInfoRecord}, 1, 0, 1},
+		{question{attr: mad.AttrMCMemberRecord}, 1, 0, 1},
+		{question{attr: mad.AttrMCMemberRecord, mask: mad.MCMemberRecordMGID, data: record}, 1, 0, 1},
+		{question{attr: mad.AttrServiceRecord}, 1, 0, 1},
+		{question{attr: mad.AttrInformInfoRecord}, 1, 0, 1},
+		{question{attr: mad.AttrPathRecord, mask: bothGIDs, data: mad.PathRecord{SGID: gid(a), DGID: gid(b)}}, 1, 0, 1},
+		{question{attr: mad.AttrPathRecord, mask: mad.PathRecordDGID, data: mad.PathRecord{DGID: gid(a)}}, 3, 0, 3},
+	} {
+		for i, want := range []int{test.inside, test.other, test.trusted} {
+			test.q.from, test.q.key = b.Info.LID, 0
+			if i > 0 {
+				test.q.from, test.q.key = c.Info.LID, mad.SMKey(i-1)
+			}
+			if n := s.count(t, test.q); n != want {
+				t.Errorf("%s %v, requester %d: %d records, want %d", test.q.attr.Name(mad.ClassSA), test.q.mask, i, n, want)
+			}
+		}
+	}
+	state := question{from: c.Info.LID, attr: mad.AttrMCGStateRecord, mask: mad.MCGStateRecordMGID, data: mad.MCGStateRecord{MGID: mgid}}
+	if _, status := get(t, s, state, mad.ParseMCGStateRecord); status != mad.StatusSANoRecords {
+		t.Errorf("state of the group: status %v", status)
+	}
 }
 
 // TestStatuses: what is wrong with a request is told by the standard's status.
@@ -210,6 +293,7 @@ func TestStatuses(t *testing.T) {
 		{"end of no subscription", question{method: mad.MethodSet, attr: mad.AttrInformInfo, data: mad.InformInfo{LIDRangeBegin: 0xFFFF}}, mad.StatusSARequestInvalid},
 		{"service without components", question{method: mad.MethodSet, attr: mad.AttrServiceRecord}, mad.StatusSAInsufficientFields},
 		{"end of no service", question{method: mad.MethodDelete, attr: mad.AttrServiceRecord, mask: 7, data: mad.ServiceRecord{ServicePKey: 0xFFFF}}, mad.StatusSANoRecords},
+		{"longer than a datagram", question{method: mad.MethodGet, attr: mad.AttrNodeRecord, data: raw(make([]byte, 300))}, mad.StatusSARequestInvalid},
 		{"paths of no pairs", question{method: mad.MethodGetMulti, attr: mad.AttrMultiPathRecord}, mad.StatusSAInsufficientFields},
 	} {
 		t.Run(test.name, func(t *testing.T) {

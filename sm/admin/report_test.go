@@ -204,4 +204,10 @@ func TestServices(t *testing.T) {
 	if n := s.count(t, question{attr: mad.AttrServiceRecord}); n != 0 {
 		t.Errorf("%d services after the lease", n)
 	}
+	for i := range uint64(4) { // of which two at a time
+		if got := ask(h[0], mad.MethodSet, func(r *mad.ServiceRecord) { r.ServiceID = 20 + i }); got != mad.StatusOK {
+			t.Errorf("service %d: status %v", i, got)
+		}
+		s.now = s.now.Add(5 * time.Second)
+	}
 }
