@@ -24,9 +24,12 @@ type portFlags struct {
 	retries int
 }
 
-func (p *portFlags) flags(cmd *cobra.Command) {
+func (p *portFlags) flags(cmd *cobra.Command) { p.flagsWith(cmd, 200*time.Millisecond) }
+
+// flagsWith has another time to wait for an answer.
+func (p *portFlags) flagsWith(cmd *cobra.Command, timeout time.Duration) {
 	cmd.Flags().StringVar(&p.spec, "port", "umad:", "port to ask from")
-	cmd.Flags().DurationVar(&p.timeout, "timeout", 200*time.Millisecond, "how long to wait for an answer before asking again")
+	cmd.Flags().DurationVar(&p.timeout, "timeout", timeout, "how long to wait for an answer before asking again")
 	cmd.Flags().IntVar(&p.retries, "retries", 3, "how often to ask again")
 }
 

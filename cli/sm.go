@@ -15,6 +15,7 @@ import (
 	trees "heddle/route/multicast"
 	"heddle/route/unicast"
 	"heddle/sm"
+	"heddle/sm/group"
 	"heddle/sm/multicast"
 	"heddle/sm/partition"
 
@@ -36,6 +37,9 @@ type smFlags struct {
 	perNode  int
 	interval time.Duration
 	state    stateFlags
+	ctl      string
+	metrics  string
+	limits   group.Limits
 }
 
 func (a *app) smCommand() *cobra.Command {
@@ -44,7 +48,8 @@ func (a *app) smCommand() *cobra.Command {
 		Use: "sm", Short: "Manage a subnet",
 		Long: "Bring a subnet up and keep it up: give its ports LIDs, write the forwarding tables\n" +
 			"of its switches, take its links to Active, and follow what changes, until it is\n" +
-			"interrupted. SIGHUP makes it look at the whole subnet again.\n\n" + portHelp,
+			"interrupted. SIGHUP makes it look at the whole subnet again; heddle sm status,\n" +
+			"resweep, reroute and groups command it meanwhile.\n\n" + portHelp,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := a.smConfig(f)
@@ -67,7 +72,12 @@ func (a *app) smCommand() *cobra.Command {
 	flags.Uint64Var(&f.smKey, "sm-key", 1, "what managers have in common that trust each other")
 	flags.IntVar(&f.window, "window", 64, "SMPs that wait for an answer at once")
 	flags.IntVar(&f.perNode, "per-node", 2, "of them, those to one node")
+	flags.IntVar(&f.limits.Groups, "client-groups", 1<<12, "groups that one port may create, and that may wait for their members")
+	flags.IntVar(&f.limits.Proxied, "client-members", 1<<16, "members that one port may join for others")
+	flags.StringVar(&f.ctl, "ctl", "", ctlUsage)
+	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `ADDRESS`, such as 127.0.0.1:9109")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log more")
+	cmd.AddCommand(a.smOrderCommands()...)
 	return cmd
 }
 
@@ -106,6 +116,9 @@ func treeEngines(names []string, effort int) (engines []multicast.Engine, err er
 }
 
 func (a *app) smConfig(f smFlags) (cfg sm.Config, err error) {
+	if f.limits.Groups < 1 || f.limits.Proxied < 1 {
+		return cfg, usagef("--client-groups %d --client-members %d: want numbers above 0", f.limits.Groups, f.limits.Proxied)
+	}
 	if f.effort < 1 || f.effort > 3 {
 		return cfg, usagef("--effort %d: want 1, 2 or 3", f.effort)
 	}
@@ -113,6 +126,8 @@ func (a *app) smConfig(f smFlags) (cfg sm.Config, err error) {
 		return cfg, usagef("--priority %d: want 0 to 15", f.priority)
 	}
 	cfg = sm.Config{Interval: f.interval, Priority: f.priority, SMKey: mad.SMKey(f.smKey), Log: a.emuLog(f.verbose)}
+	f.limits.Pending = f.limits.Groups
+	cfg.Groups.Limits = f.limits
 	cfg.Ask.Call, cfg.Ask.Window, cfg.Ask.PerNode = f.port.call(), f.window, f.perNode
 	if cfg.Unicast, err = unicastEngines(f.engines); err != nil {
 		return cfg, err
@@ -161,7 +176,7 @@ func (a *app) manage(f smFlags, cfg sm.Config) (err error) {
 	if f.once {
 		return a.bringUp(ctx, m)
 	}
-	return m.Run(ctx)
+	return a.runManager(ctx, f, m)
 }
 
 // bringUp sweeps until no link has to come up anew.

@@ -69,6 +69,10 @@ func (m *Manager) Status() Status {
 	return s
 }
 
+// Groups lets a function look at the groups, which it must not change. It may
+// be called by any goroutine; joins wait meanwhile.
+func (m *Manager) Groups(f func(t *group.Table)) { m.server().Groups(f) }
+
 // publish shows a status to others, changed as is asked for.
 func (m *Manager) publish(change func(s *Status)) {
 	var s Status
