@@ -127,9 +127,11 @@ func (a *app) groupJoin(s saSession, mgid ib.MGID, f groupJoin) error {
 	var refused refusals
 	answers := make([]*mad.MCMemberRecord, len(all))
 	err = s.JoinAll(s.ctx, all, mask, func(i int, r mad.MCMemberRecord, err error) {
-		if refused.add(err); err == nil {
-			answers[i] = &r
+		if err != nil {
+			refused.add(portError(all[i], err))
+			return
 		}
+		answers[i] = &r
 	})
 	if err != nil {
 		return err
@@ -163,6 +165,15 @@ func writeMembers(w io.Writer, answers []*mad.MCMemberRecord, asJSON bool) error
 	return nil
 }
 
+// portError is the error of a membership with its port, where that is not the
+// own one.
+func portError(r mad.MCMemberRecord, err error) error {
+	if r.PortGID == (ib.GID{}) {
+		return err
+	}
+	return fmt.Errorf("%v: %w", r.PortGID, err)
+}
+
 // refusals counts requests that failed.
 type refusals struct {
 	first error
@@ -170,9 +181,6 @@ type refusals struct {
 }
 
 func (r *refusals) add(err error) {
-	if err == nil {
-		return
-	}
 	if r.n++; r.first == nil {
 		r.first = err
 	}
@@ -210,7 +218,11 @@ func (a *app) groupLeaveCommand() *cobra.Command {
 					return err
 				}
 				var refused refusals
-				err = s.LeaveAll(s.ctx, all, func(_ int, err error) { refused.add(err) })
+				err = s.LeaveAll(s.ctx, all, func(i int, err error) {
+					if err != nil {
+						refused.add(portError(all[i], err))
+					}
+				})
 				if err != nil {
 					return err
 				}
