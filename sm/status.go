@@ -147,20 +147,24 @@ func (m *Manager) Reroute(ctx context.Context) (Rerouted, error) {
 // reroute does what Reroute asks for.
 func (m *Manager) reroute(ctx context.Context, done chan<- Rerouted) error {
 	if !m.leading || m.view == nil {
-		done <- Rerouted{Err: errors.New("reroute: the manager is not master, or has not swept yet")}
+		done <- Rerouted{Err: errors.New("reroute: the manager is not the master, or its first sweep has not ended")}
 		return nil
 	}
-	ctx, cancel := m.vote.writing(ctx)
-	defer cancel()
+	return m.asMaster(ctx, func(ctx context.Context) error {
+		r := m.rerouted(ctx)
+		done <- r
+		return r.Err
+	})
+}
+
+func (m *Manager) rerouted(ctx context.Context) (r Rerouted) {
 	began := time.Now()
-	var r Rerouted
+	var report Report
 	r.Before, _ = m.router.Load()
 	m.told(m.router.Reroute())
-	var report Report
 	r.Err = m.program(ctx, &report)
 	m.routed(&report)
 	r.After, _ = m.router.Load()
 	r.Sent, r.Failed, r.Took = report.Sent, report.Failed, time.Since(began)
-	done <- r
-	return r.Err
+	return r
 }
