@@ -57,6 +57,13 @@ func (v *vote) take() (list []election.Action, state mad.SMState, next time.Time
 	return list, v.machine.State(), next, ok
 }
 
+// active says that the manager is alive, and not only its answers to SMInfo.
+func (v *vote) active() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.machine.Active()
+}
+
 func (v *vote) info() mad.SMInfo {
 	v.mu.Lock()
 	defer v.mu.Unlock()

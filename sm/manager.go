@@ -61,6 +61,7 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 		reroutes: make(chan chan<- Rerouted),
 		asked:    make(chan *umad.Message, askedLimit), tables: &tables{held: plan.NewHeld()}, known: map[ib.GUID]bool{},
 	}
+	m.cfg.Ask.Progress = func(int) { m.vote.active() }
 	m.cfg.Ports.Reregister = func(p plan.PortRef) bool { return m.reregister(p.At().GUID) }
 	var err error
 	if m.vote, err = m.newVote(); err != nil {
@@ -268,6 +269,7 @@ func (m *Manager) send(ctx context.Context, s *plan.Stage) (failed int, err erro
 		return nil, false
 	}
 	done := func(q *plan.SMP, d *mad.Datagram, err error) error {
+		m.vote.active()
 		if err == nil && d.Status() != mad.StatusOK {
 			err = fmt.Errorf("status %v", d.Status())
 		}
