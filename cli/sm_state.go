@@ -67,7 +67,13 @@ func (f *stateFlags) open(cfg *sm.Config) (*state, error) {
 	if f.file == "" {
 		return s, nil
 	}
-	var err error
+	aside, err := store.SetAside(f.file)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range aside {
+		cfg.Log.Warn("state that was damaged lies aside", "file", name)
+	}
 	if s.store, err = store.Open(f.file, store.Options{}); err != nil {
 		return nil, err
 	}

@@ -31,8 +31,8 @@ type Config struct {
 	// Groups are the rules of multicast groups; its Prefix and Journal are the
 	// Manager's.
 	Groups group.Config
-	// Window is how long joins are collected before they are routed: 5 ms
-	// after the last, and 100 ms at most, by default.
+	// Window is how long joins are collected before they are routed: 30 ms
+	// after the last, and 1 s at most, by default.
 	Window group.Window
 	// SAKey is whom subnet administration trusts: 1 by default.
 	SAKey mad.SMKey
@@ -87,7 +87,7 @@ func (c Config) filled() Config {
 	c.SMKey = cmp.Or(c.SMKey, 1)
 	c.Ask.ClearChanges, c.Ask.PKeys = true, true
 	if c.Window == (group.Window{}) {
-		c.Window = group.Window{Quiet: 5 * time.Millisecond, Bound: 100 * time.Millisecond}
+		c.Window = group.Window{Quiet: 30 * time.Millisecond, Bound: time.Second}
 	}
 	return c
 }

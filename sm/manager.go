@@ -270,6 +270,9 @@ func (m *Manager) send(ctx context.Context, s *plan.Stage) (failed int, err erro
 	}
 	done := func(q *plan.SMP, d *mad.Datagram, err error) error {
 		m.vote.active()
+		if err != nil {
+			m.tables.unsure(q.Node.GUID(), q.Attr, q.Modifier)
+		}
 		if err == nil && d.Status() != mad.StatusOK {
 			err = fmt.Errorf("status %v", d.Status())
 		}

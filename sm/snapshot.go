@@ -25,6 +25,13 @@ func (t *tables) answered(guid ib.GUID, attr mad.AttrID, modifier uint32, data [
 	t.held.Answered(guid, attr, modifier, data)
 }
 
+// unsure forgets a block whose Set was not answered.
+func (t *tables) unsure(guid ib.GUID, attr mad.AttrID, modifier uint32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held.Unsure(guid, attr, modifier)
+}
+
 func (t *tables) forget(guid ib.GUID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
