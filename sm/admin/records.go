@@ -32,7 +32,7 @@ func (r *request) portInfoRecords() {
 func (r *request) linkRecords() {
 	for e := range r.ends() {
 		for number := range r.portsOf(e) {
-			h := r.snapshot.hops[e.node][number]
+			h := r.snapshot.steps[e.node].hops[number]
 			if h.node < 0 {
 				continue
 			}

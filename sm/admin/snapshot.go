@@ -16,7 +16,7 @@ type Snapshot struct {
 	ends    []end // in the order of their LIDs
 	byGUID  map[ib.GUID]*end
 	byLID   []*end // by LID, up to the highest
-	hops    [][]hop
+	steps   []step // by node
 	classes classes
 }
 
@@ -30,6 +30,13 @@ type end struct {
 	lmc   uint8
 	mtu   ib.MTU
 	rate  ib.Rate
+}
+
+// step is what a walk reads of a node, together in memory.
+type step struct {
+	isSwitch bool
+	lft      []uint8
+	hops     []hop // by port
 }
 
 // hop is what a port of a node leads to.
@@ -66,19 +73,19 @@ func NewSnapshot(subnet Subnet) (*Snapshot, []error) {
 
 func (s *Snapshot) addHops() (faults []error) {
 	nodes := s.subnet.Nodes
-	s.hops = make([][]hop, len(nodes))
+	s.steps = make([]step, len(nodes))
 	for i := range nodes {
-		s.hops[i] = make([]hop, len(nodes[i].Ports))
+		s.steps[i] = step{nodes[i].IsSwitch(), nodes[i].LFT, make([]hop, len(nodes[i].Ports))}
 		for number := range nodes[i].Ports {
 			p := &nodes[i].Ports[number]
-			s.hops[i][number].node = -1
+			s.steps[i].hops[number].node = -1
 			switch {
 			case !p.Linked:
 			case p.Peer < 0 || int(p.Peer) >= len(nodes) || int(p.PeerPort) >= len(nodes[p.Peer].Ports):
 				faults = append(faults, fmt.Errorf("node %v port %d leads to node %d port %d, which is not there",
 					nodes[i].Info.NodeGUID, number, p.Peer, p.PeerPort))
 			default:
-				s.hops[i][number] = hop{p.Peer, p.PeerPort, p.mtu(), p.rate()}
+				s.steps[i].hops[number] = hop{p.Peer, p.PeerPort, p.mtu(), p.rate()}
 			}
 		}
 	}
@@ -98,7 +105,7 @@ func (s *Snapshot) addEnds(i int32) {
 			mtu: p.mtu(), rate: p.rate(), class: s.classes.of(p.PKeys),
 		}
 		if number == 0 {
-			s.hops[i][0].node = -1
+			s.steps[i].hops[0].node = -1
 			e.rate = s.fastest(i, e.rate)
 		}
 		s.ends = append(s.ends, e)
@@ -111,7 +118,7 @@ func (s *Snapshot) fastest(node int32, own ib.Rate) ib.Rate {
 	if own.IsValid() {
 		return own
 	}
-	for _, h := range s.hops[node] {
+	for _, h := range s.steps[node].hops {
 		if h.node >= 0 && h.rate.Compare(own) > 0 {
 			own = h.rate
 		}
@@ -205,26 +212,26 @@ func (s *Snapshot) walk(from *end, to ib.LID, dest *end) (mtu ib.MTU, rate ib.Ra
 	}
 	node, port := from.node, from.port
 	for range mad.MaxHops + 1 {
-		n := &s.subnet.Nodes[node]
-		if n.IsSwitch() {
-			if int(to) >= len(n.LFT) {
+		n := &s.steps[node]
+		if n.isSwitch {
+			if int(to) >= len(n.lft) {
 				return 0, 0, false
 			}
-			port = n.LFT[to]
+			port = n.lft[to]
 		}
 		if port == 0 {
 			return mtu, rate, node == dest.node && dest.port == 0
 		}
-		if int(port) >= len(s.hops[node]) || s.hops[node][port].node < 0 {
+		if int(port) >= len(n.hops) || n.hops[port].node < 0 {
 			return 0, 0, false
 		}
-		h := &s.hops[node][port]
+		h := &n.hops[port]
 		mtu, rate = min(mtu, h.mtu), slower(rate, h.rate)
 		node, port = h.node, h.port
 		if node == dest.node && port == dest.port {
 			return mtu, rate, true
 		}
-		if !s.subnet.Nodes[node].IsSwitch() {
+		if !s.steps[node].isSwitch {
 			return 0, 0, false
 		}
 	}
