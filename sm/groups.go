@@ -61,8 +61,25 @@ func (m *Manager) takeGroups(ctx context.Context) (mlids int) {
 		return 0
 	}
 	m.told(m.router.Update(batch, src))
+	for _, list := range [][]ib.MLID{batch.Changed, batch.Vanished} {
+		for _, mlid := range list {
+			m.mlids = max(m.mlids, int(mlid-ib.FirstMLID)+1)
+		}
+	}
 	m.batches = append(m.batches, batch.ID)
 	return len(batch.Changed) + len(batch.Vanished)
+}
+
+// seenMLIDs is how many MLIDs, from the first on, may have entries in switches:
+// those that were in use, and those up to which a switch says that it forwards.
+func (m *Manager) seenMLIDs() int {
+	n := m.mlids
+	for _, id := range m.view.Fabric.Switches() {
+		if top := m.view.Nodes[id].Switch.MulticastFDBTop; ib.MLID(top).IsValid() {
+			n = max(n, int(ib.MLID(top)-ib.FirstMLID)+1)
+		}
+	}
+	return n
 }
 
 // ports is a multicast.Source of what was copied, so that joins need not wait

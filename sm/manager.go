@@ -38,6 +38,7 @@ type Manager struct {
 	known               map[ib.GUID]bool // ports that were set up as master
 	view                *subnet.View
 	lids                plan.LIDs
+	mlids               int // of the first MLIDs, so many were in use since the manager leads
 	// batches are those that the groups handed out and that are not all in the
 	// switches.
 	batches []uint64
@@ -213,6 +214,10 @@ func (m *Manager) multicast(ctx context.Context, r *Report) error {
 	}
 	m.told(report)
 	m.takeGroups(ctx)
+	// A switch that was away may hold what is not wanted any more.
+	if err := m.read(ctx, m.router.Ahead(m.tables.held, m.seenMLIDs())); err != nil {
+		return err
+	}
 	return m.program(ctx, r)
 }
 
@@ -282,6 +287,7 @@ func (m *Manager) send(ctx context.Context, s *plan.Stage) (failed int, err erro
 			return nil
 		}
 		m.tables.answered(q.Node.GUID(), q.Attr, q.Modifier, d.Data())
+		q.Node.Answered(q.Attr, q.Modifier, d.Data())
 		return nil
 	}
 	_, err = subnet.Exchange(ctx, m.port, m.cfg.Ask, take, request, done)

@@ -73,7 +73,8 @@ const packetLifetime mad.TimeValue = 18
 func adminNode(n *subnet.Node) admin.Node {
 	a := admin.Node{Info: n.Info, Description: mad.NewNodeDescription(n.Description), Ports: make([]admin.Port, len(n.Ports))}
 	if n.IsSwitch() {
-		a.Switch = &n.Switch
+		info := n.Switch // which the next sweep's answers change
+		a.Switch = &info
 	}
 	for i := range n.Ports {
 		x := &n.Ports[i]

@@ -16,6 +16,7 @@ func (m *Manager) trapped(msg *umad.Message) {
 		return
 	}
 	m.repress(msg)
+	m.report(m.server().Reports(n))
 	why := fmt.Sprintf("trap %v of LID %d", n.Trap, n.IssuerLID)
 	if !n.IsGeneric {
 		m.cfg.Log.Info("a vendor's trap", "lid", n.IssuerLID, "device", uint16(n.Trap))

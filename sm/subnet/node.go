@@ -53,6 +53,22 @@ type Port struct {
 	number uint8 // of the peer's port
 }
 
+// Answered takes the answer to a Set of a port or of SwitchInfo: the node is as
+// it says now. What cannot be read changes nothing.
+func (n *Node) Answered(attr mad.AttrID, modifier uint32, data []byte) {
+	switch attr {
+	case mad.AttrPortInfo:
+		if info, err := mad.ParsePortInfo(data); err == nil && int(uint8(modifier)) < len(n.Ports) {
+			n.Ports[uint8(modifier)].Info = info
+		}
+	case mad.AttrSwitchInfo:
+		if info, err := mad.ParseSwitchInfo(data); err == nil {
+			n.Switch = info
+		}
+	default: // of what is not kept here
+	}
+}
+
 // IsSwitch tells whether the node is a switch.
 func (n *Node) IsSwitch() bool { return n.Info.NodeType == mad.NodeSwitch }
 

@@ -1,0 +1,174 @@
+package sm_test
+
+import (
+	"errors"
+	"flag"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"heddle/emu"
+	"heddle/fabric"
+	"heddle/ib"
+	"heddle/mad"
+	"heddle/sa"
+	"heddle/umad"
+)
+
+var chaos = flag.Int("chaos", 3, "how many seeds of chaos, a virtual hour each")
+
+// TestChaos lets a subnet lose a twentieth of its datagrams, links and switches
+// come and go, and hosts join and leave groups, for an hour each. After it the
+// tables are right, and hold nothing for groups that are gone.
+func TestChaos(t *testing.T) {
+	for seed := range uint64(*chaos) {
+		run(t, "fat-tree:k=4", emu.Config{Seed: seed, Hop: time.Microsecond}, func(t *testing.T, r running) {
+			random := rand.New(rand.NewPCG(seed, 7))
+			r.trouble(t, emu.Trouble{Drop: 0.05, Duplicate: 0.01, Jitter: time.Millisecond})
+			for range 120 {
+				r.harm(t, random)
+				r.churn(t, random)
+				time.Sleep(time.Duration(random.IntN(60)) * time.Second)
+			}
+			r.trouble(t, emu.Trouble{})
+			r.heal(t)
+			r.well(t)
+			r.groupsAreRight(t)
+			if t.Failed() {
+				t.Logf("seed %d", seed)
+			}
+		})
+	}
+}
+
+func (r running) trouble(t *testing.T, trouble emu.Trouble) {
+	t.Helper()
+	if err := r.live.Do(func(s *emu.Subnet) error { return s.Trouble(trouble) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// harm does something to the subnet, but not to the manager's host.
+func (r running) harm(t *testing.T, random *rand.Rand) {
+	t.Helper()
+	f := r.fabric(t)
+	own, _ := f.Leaf(fabric.End{Node: f.Adapters()[0], Port: 1})
+	link, node := fabric.LinkID(random.IntN(f.NumLinks())), fabric.NodeID(random.IntN(f.NumNodes()))
+	l := f.Link(link)
+	if l.A.Node == f.Adapters()[0] || l.B.Node == f.Adapters()[0] || node == f.Adapters()[0] || node == own.Node {
+		return
+	}
+	err := r.live.Do(func(s *emu.Subnet) error {
+		switch random.IntN(6) {
+		case 0:
+			s.CutLink(link)
+		case 1, 2:
+			s.RestoreLink(link)
+		case 3:
+			s.KillNode(node)
+		case 4:
+			s.ReviveNode(node)
+		case 5:
+			s.FlapLink(link, 3, 100*time.Millisecond, 200*time.Millisecond)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r running) heal(t *testing.T) {
+	t.Helper()
+	r.change(t, func(s *emu.Subnet) {
+		for id := range s.Fabric().NumNodes() {
+			s.ReviveNode(fabric.NodeID(id))
+		}
+		for id := range s.Fabric().NumLinks() {
+			s.RestoreLink(fabric.LinkID(id))
+		}
+	})
+	time.Sleep(time.Minute)
+}
+
+// churn lets a host join or leave one of a few groups. Whether it is heard
+// depends on what is whole.
+func (r running) churn(t *testing.T, random *rand.Rand) {
+	t.Helper()
+	f := r.fabric(t)
+	host := f.Adapters()[random.IntN(len(f.Adapters()))]
+	dev, err := r.live.Open(f.Node(host).ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := umad.NewPort(dev)
+	c := sa.New(port, sa.Options{Call: umad.CallOptions{Timeout: 100 * time.Millisecond}})
+	q := mad.MCMemberRecord{MGID: mgid(byte(random.IntN(12))), QKey: 1, PKey: ib.DefaultPKey}
+	if random.IntN(3) > 0 {
+		_, err = c.Join(t.Context(), q, sa.MCMemberCreate)
+	} else {
+		err = c.Leave(t.Context(), q)
+	}
+	var refused *umad.StatusError
+	if err != nil && !errors.As(err, &refused) && !errors.Is(err, umad.ErrTimeout) && !errors.Is(err, sa.ErrNoSM) {
+		t.Errorf("host %d: %v", host, err)
+	}
+	if err := port.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// groupsAreRight compares the members that the manager tells of with where the
+// switches send, and expects no entry of any other MLID.
+func (r running) groupsAreRight(t *testing.T) {
+	t.Helper()
+	f := r.fabric(t)
+	dev, err := r.live.Open(f.Node(f.Adapters()[5]).ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := umad.NewPort(dev)
+	defer port.Close() //nolint:errcheck // nothing is outstanding
+	records, err := sa.Query(t.Context(), sa.New(port, sa.Options{SMKey: 1}), mad.MCMemberRecord{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := map[ib.MLID][]fabric.NodeID{}
+	for _, m := range records {
+		for _, host := range f.Adapters() {
+			if r.info(t, f.Node(host).ID).GID() == m.PortGID {
+				members[m.MLID] = append(members[m.MLID], host)
+			}
+		}
+	}
+	if len(members) == 0 {
+		t.Error("no group is left to be judged")
+	}
+	for mlid := ib.FirstMLID; mlid < ib.FirstMLID+64; mlid++ {
+		list := members[mlid]
+		slices.Sort(list)
+		if len(list) < 2 {
+			r.expectNothing(t, mlid)
+			continue
+		}
+		for _, from := range list {
+			want := slices.DeleteFunc(slices.Clone(list), func(n fabric.NodeID) bool { return n == from })
+			if got := r.spread(t, mlid, from); !slices.Equal(got, want) {
+				t.Errorf("MLID %v: a packet of %d reaches %v, want %v", mlid, from, got, want)
+			}
+		}
+	}
+}
+
+func (r running) expectNothing(t *testing.T, mlid ib.MLID) {
+	t.Helper()
+	f := r.fabric(t)
+	for _, sw := range f.Switches() {
+		for port := uint16(0); port <= f.Node(sw).NumPorts; port++ {
+			if r.forwards(t, sw, mlid, port) {
+				t.Errorf("MLID %v, which no group of two has, is sent by %s to port %d", mlid, f.Node(sw).Label(), port)
+			}
+		}
+	}
+}
