@@ -45,18 +45,23 @@ const ctlPatience = time.Minute
 
 // ctl has a program that runs answer a command.
 func (a *app) ctl(p console.Program, path string, wait time.Duration, words []string) error {
-	conn, err := p.Dial(path, wait)
-	if err != nil {
-		return err
-	}
-	defer conn.Close() //nolint:errcheck // all is answered
-	if err := conn.SetDeadline(time.Now().Add(ctlPatience)); err != nil {
-		return err
-	}
-	answer, err := console.Ask(conn, words...)
+	answer, err := askProgram(p, path, wait, words)
 	if err != nil {
 		return err
 	}
 	_, err = io.WriteString(a.out, answer)
 	return err
+}
+
+// askProgram gives the answer of a program that runs, or starts meanwhile.
+func askProgram(p console.Program, path string, wait time.Duration, words []string) (string, error) {
+	conn, err := p.Dial(path, wait)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close() //nolint:errcheck // all is answered
+	if err := conn.SetDeadline(time.Now().Add(ctlPatience)); err != nil {
+		return "", err
+	}
+	return console.Ask(conn, words...)
 }

@@ -29,7 +29,7 @@ func TestEmuScripts(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:  filepath.Join("testdata", "emu"),
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "diag": diag},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "diag": diag, "json": jsonLines},
 		Setup: func(env *testscript.Env) error {
 			simName(env)
 			return nil

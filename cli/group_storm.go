@@ -104,6 +104,7 @@ type storm struct {
 	collect bool
 	mgids   []ib.MGID
 	joins   []mad.MCMemberRecord
+	groupOf []int // of each join
 
 	start     time.Time
 	took      time.Duration   // of all joins
@@ -112,12 +113,13 @@ type storm struct {
 	ready     int
 	readyIn   time.Duration // from the first join to the last Ready
 
-	mu      sync.Mutex
-	refused map[string]int // guarded by mu: by what was said
+	mu         sync.Mutex
+	refused    map[string]int // guarded by mu: by what was said
+	incomplete map[int]bool   // guarded by mu: groups of which a join was refused
 }
 
 func newStorm(s saSession, f *fabric.Fabric, groups []fabric.Group, flags groupStorm) (*storm, error) {
-	t := &storm{s: s, window: flags.window, collect: flags.collect, refused: map[string]int{}}
+	t := &storm{s: s, window: flags.window, collect: flags.collect, refused: map[string]int{}, incomplete: map[int]bool{}}
 	for i, g := range groups {
 		mgid, ok := nextMGID(flags.first, uint64(i))
 		if !ok || len(g.Members) > 1<<16-1 {
@@ -130,7 +132,7 @@ func newStorm(s saSession, f *fabric.Fabric, groups []fabric.Group, flags groupS
 			if flags.collect {
 				r.MemberCount = uint16(len(g.Members))
 			}
-			t.joins = append(t.joins, r)
+			t.joins, t.groupOf = append(t.joins, r), append(t.groupOf, i)
 		}
 	}
 	if flags.collect {
@@ -171,7 +173,7 @@ func (t *storm) join() {
 		began := time.Now()
 		_, err := t.s.Join(t.s.ctx, t.joins[i], t.mask)
 		if err != nil {
-			t.refuse(err)
+			t.refuse(err, t.groupOf[i])
 			return
 		}
 		took[i] = max(time.Since(began), 1)
@@ -182,7 +184,7 @@ func (t *storm) join() {
 }
 
 // refuse counts what was refused, by the status or by what else went wrong.
-func (t *storm) refuse(err error) {
+func (t *storm) refuse(err error, group int) {
 	what := "other errors"
 	var status *umad.StatusError
 	switch {
@@ -194,14 +196,18 @@ func (t *storm) refuse(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.refused[what]++
+	t.incomplete[group] = true
 }
 
-// untilReady waits for all groups.
+// untilReady waits for all groups, but for those that will never be complete.
 func (t *storm) untilReady(wait time.Duration) {
 	ctx, cancel := context.WithTimeout(t.s.ctx, wait)
 	defer cancel()
 	var ready atomic.Int64
 	t.each(len(t.mgids), func(i int) {
+		if t.incomplete[i] { // nobody writes it now
+			return
+		}
 		if _, err := untilReady(ctx, t.s.Client, t.mgids[i]); err == nil {
 			ready.Add(1)
 		}
@@ -213,7 +219,7 @@ func (t *storm) leave() {
 	start := time.Now()
 	t.each(len(t.joins), func(i int) {
 		if err := t.s.Leave(t.s.ctx, t.joins[i]); err != nil {
-			t.refuse(fmt.Errorf("leave: %w", err))
+			t.refuse(err, t.groupOf[i])
 		}
 	})
 	t.leaves = time.Since(start)

@@ -16,8 +16,6 @@ import (
 
 	"heddle/internal/console"
 	"heddle/sm"
-
-	"github.com/spf13/cobra"
 )
 
 // smProgram is the console of heddle sm.
@@ -97,46 +95,3 @@ func (s *metricsServer) Close() error {
 	}
 	return err
 }
-
-// smOrderCommands are the subcommands that command a heddle sm that runs.
-func (a *app) smOrderCommands() []*cobra.Command {
-	var asJSON bool
-	status := a.smOrderCommand("status", "Tell how a running heddle sm and its subnet are", func([]string) []string {
-		if asJSON {
-			return []string{"status", "json"}
-		}
-		return []string{"status"}
-	})
-	status.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
-	plain := func(name string) func([]string) []string {
-		return func(args []string) []string { return append([]string{name}, args...) }
-	}
-	groups := a.smOrderCommand("groups", "List its multicast groups, or one with its members", plain("groups"))
-	groups.Use, groups.Args = "groups [MGID]", cobra.MaximumNArgs(1)
-	return []*cobra.Command{
-		status,
-		a.smOrderCommand("resweep", "Have it look at the whole subnet again", plain("resweep")),
-		a.smOrderCommand("reroute", "Have it lay the trees of all groups anew", plain("reroute")),
-		groups,
-	}
-}
-
-func (a *app) smOrderCommand(name, short string, words func(args []string) []string) *cobra.Command {
-	var port, socket string
-	var wait time.Duration
-	cmd := &cobra.Command{
-		Use: name, Short: short,
-		Long: short + ", through its control socket. Which one that is,\n" +
-			"--port tells, with the same text that heddle sm was started with, or --ctl.",
-		Args: cobra.NoArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.ctl(smProgram(), cmp.Or(socket, smProgram().Path(port)), wait, words(args))
-		},
-	}
-	cmd.Flags().StringVar(&port, "port", "umad:", "port that heddle sm was started with")
-	cmd.Flags().StringVar(&socket, "ctl", "", ctlUsage)
-	cmd.Flags().DurationVar(&wait, "wait", 0, "wait so long for a heddle sm that is starting")
-	return cmd
-}
-
-const ctlUsage = "`PATH` of the control socket, instead of one that is made of the port"
