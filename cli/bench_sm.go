@@ -17,6 +17,7 @@ type smBenchFlags struct {
 	peer, on, fabric              string
 	runs, queries                 int
 	bringUp, groups, paths, large bool
+	together                      bool
 	loads                         []string
 	json                          bool
 	markdown                      string
@@ -42,6 +43,7 @@ func (a *app) benchSMCommand() *cobra.Command {
 	set.BoolVar(&f.bringUp, "bring-up", false, "bring the fabric up")
 	set.BoolVar(&f.groups, "groups", false, "join multicast groups")
 	set.StringSliceVar(&f.loads, "load", nil, "groups to join instead of 1000x8, 1000x32, 20x1024 and rows")
+	set.BoolVar(&f.together, "together", false, "join for the first members of all groups, then for the second ones, and so on")
 	set.BoolVar(&f.paths, "paths", false, "ask for paths, 64 clients at once")
 	set.IntVar(&f.queries, "queries", 50000, "paths that are asked for in a run of --paths")
 	set.BoolVar(&f.large, "large", false, "bring a large fabric up, once")
@@ -97,7 +99,7 @@ func (a *app) benchSM(ctx context.Context, f smBenchFlags) error {
 	defer stop()
 	r := a.benchReport(f.json, f.markdown)
 	b := bench.SM{
-		Program: self, Peer: f.peer != "", Emulated: f.on == "emu",
+		Program: self, Peer: f.peer != "", Emulated: f.on == "emu", Together: f.together,
 		Runs: f.runs, Queries: f.queries, Watch: r.watch,
 	}
 	groups := func(ctx context.Context, spec string) ([]bench.Figure, error) { return b.Groups(ctx, spec, f.list()) }

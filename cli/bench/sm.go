@@ -23,6 +23,10 @@ type SM struct {
 	Peer bool
 	// Emulated has the emulated subnet simulate, instead of ibsim.
 	Emulated bool
+	// Together has the groups of a load become complete together: the client
+	// joins for all their first members, then for the second ones, and so on,
+	// instead of one group after the other.
+	Together bool
 	// Runs is how often each figure is measured, of which the median counts.
 	Runs int
 	// Queries are how many paths a run of Paths asks for.
@@ -36,6 +40,7 @@ type smStage struct {
 	*stage
 	managers []manager
 	emulated bool
+	together bool // as SM.Together
 }
 
 // stage makes the fabric, and finds the programs.
@@ -64,7 +69,7 @@ func (m *SM) stage(ctx context.Context, spec string, emulated bool) (*smStage, e
 		s.close()
 		return nil, fmt.Errorf("%s has %d adapters: want one for the manager, two for clients, and one more", spec, n)
 	}
-	return &smStage{s, m.managers(), emulated}, nil
+	return &smStage{s, m.managers(), emulated, m.Together}, nil
 }
 
 // ground is a simulated subnet.

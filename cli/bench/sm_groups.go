@@ -89,6 +89,9 @@ func (s *smStage) groups(ctx context.Context, l Load) ([]Figure, error) {
 	}
 	together := append([][]filling{collected}, plain[1:]...)
 	name := fmt.Sprintf("groups %s (%d with %d members)", l, collected[0].groups, collected[0].members)
+	if s.together {
+		name += " together"
+	}
 	list := figures(s.stage, name+", plain joins", plain, fillingMetrics())
 	list = append(list, figures(s.stage, name+", collected joins", together, fillingMetrics())...)
 	return append(list, figures(s.stage, fmt.Sprintf("one more join, groups %s present", l), plain, oneMoreMetrics())...), nil
@@ -102,7 +105,7 @@ func (s *smStage) fill(ctx context.Context, v manager, l Load, collected bool, t
 			return err
 		}
 		defer port.Close() //nolint:errcheck // all is said
-		j := joiner{pid: sm.PID(), port: port, collected: collected}
+		j := joiner{pid: sm.PID(), port: port, collected: collected, together: s.together}
 		if j.view, err = s.look(ctx, port); err != nil {
 			return err
 		}
@@ -143,6 +146,7 @@ type joiner struct {
 	groups    []fabric.Group
 	meter     *meter
 	collected bool
+	together  bool      // the groups become complete together
 	mlids     []ib.MLID // of the groups
 	tables    cells
 }
@@ -194,16 +198,35 @@ func (j *joiner) record(group int, member fabric.End) mad.MCMemberRecord {
 	return r
 }
 
-// join joins group by group, with the client's usual window.
-func (j *joiner) join(ctx context.Context) error {
-	var all []mad.MCMemberRecord
-	var groupOf []int
+// order lists the joins, one group after the other, or first all groups' first
+// members, then their second ones, and so on.
+func (j *joiner) order() (all []mad.MCMemberRecord, groupOf []int) {
+	add := func(group int, member fabric.End) {
+		all = append(all, j.record(group, member))
+		groupOf = append(groupOf, group)
+	}
 	for i, g := range j.groups {
-		for _, member := range g.Members {
-			all = append(all, j.record(i, member))
-			groupOf = append(groupOf, i)
+		if !j.together {
+			for _, member := range g.Members {
+				add(i, member)
+			}
 		}
 	}
+	for n, more := 0, j.together; more; n++ {
+		more = false
+		for i, g := range j.groups {
+			if n < len(g.Members) {
+				add(i, g.Members[n])
+				more = true
+			}
+		}
+	}
+	return all, groupOf
+}
+
+// join joins for all, with the client's usual window.
+func (j *joiner) join(ctx context.Context) error {
+	all, groupOf := j.order()
 	j.got.members = len(all)
 	j.mlids = make([]ib.MLID, len(j.groups))
 	mask := sa.MCMemberCreate

@@ -11,6 +11,7 @@ import (
 	"heddle/ib"
 	"heddle/internal/peer"
 	"heddle/mad"
+	"heddle/sm/subnet"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -165,6 +166,20 @@ func TestManagerThatDoesNotStart(t *testing.T) {
 		m := SM{Runs: 1, Queries: 1, Program: program, Emulated: true}
 		if list, err := m.Paths(t.Context(), "fat-tree:k=4"); err == nil {
 			t.Errorf("%s manages: %v", program, list)
+		}
+	}
+}
+
+// TestOrder: both orders have each join once.
+func TestOrder(t *testing.T) {
+	f := generate(t, "ring:n=3")
+	member := f.EndPorts()
+	groups := []fabric.Group{{Members: member[:1]}, {Members: member[:3]}, {Members: member[1:3]}}
+	for together, want := range map[bool][]int{false: {0, 1, 1, 1, 2, 2}, true: {0, 1, 2, 1, 2, 1}} {
+		j := joiner{groups: groups, together: together, view: &subnet.View{Fabric: f}}
+		all, groupOf := j.order()
+		if !slices.Equal(groupOf, want) || len(all) != len(want) {
+			t.Errorf("together %v: %d joins of groups %v, want %v", together, len(all), groupOf, want)
 		}
 	}
 }
