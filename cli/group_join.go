@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"heddle/ib"
@@ -40,10 +41,8 @@ func (p *groupParams) flags(set *pflag.FlagSet) {
 
 // changed tells whether a group shall be created.
 func (p *groupParams) changed(set *pflag.FlagSet) bool {
-	for _, name := range []string{"qkey", "pkey", "mtu", "rate", "sl", "tclass", "flow-label", "hop-limit"} {
-		if set.Changed(name) {
-			return true
-		}
+	if slices.ContainsFunc([]string{"qkey", "pkey", "mtu", "rate", "sl", "tclass", "flow-label", "hop-limit"}, set.Changed) {
+		return true
 	}
 	return p.create
 }

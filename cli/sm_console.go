@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -29,6 +28,8 @@ type smOrder struct {
 	name, args, help string
 	run              func(c smConsole, args []string) (string, error)
 }
+
+func (o smOrder) usage() string { return strings.TrimSpace(o.name + " " + o.args) }
 
 // smOrders are all of them.
 func smOrders() []smOrder {
@@ -58,7 +59,7 @@ func (c smConsole) answer(line string) (string, error) {
 	}
 	most := len(strings.Fields(orders[i].args))
 	if len(args) > most {
-		return "", fmt.Errorf("%s: wrong arguments; write: %s %s", names[i], names[i], orders[i].args)
+		return "", fmt.Errorf("%s: wrong arguments; write: %s", names[i], orders[i].usage())
 	}
 	answer, err := orders[i].run(c, args)
 	if err != nil {
@@ -68,9 +69,9 @@ func (c smConsole) answer(line string) (string, error) {
 }
 
 func (c smConsole) help([]string) (string, error) {
-	return aligned(func(w io.Writer) {
+	return aligned(func(w *tabwriter.Writer) {
 		for _, o := range smOrders() {
-			fmt.Fprintf(w, "%s\t%s\n", strings.TrimSpace(o.name+" "+o.args), o.help)
+			fmt.Fprintf(w, "%s\t%s\n", o.usage(), o.help)
 		}
 	}), nil
 }
@@ -109,7 +110,7 @@ func (c smConsole) status(args []string) (string, error) {
 // smText tells of a status in lines.
 func smText(s sm.Status) string {
 	count := func(n uint64) string { return text.Thousands(int(n)) }
-	return aligned(func(w io.Writer) {
+	return aligned(func(w *tabwriter.Writer) {
 		fmt.Fprintf(w, "state\t%v, priority %d, GUID %v, LID %v\n", s.Info.SMState, s.Info.Priority, s.Info.GUID, s.LID)
 		fmt.Fprintf(w, "subnet\t%s, %s, %s\n", text.Count(s.Nodes, "node"), text.Thousands(s.Switches)+" switches", text.Count(s.Links, "link"))
 		fmt.Fprintf(w, "sweeps\t%s, %s failed\n", count(s.Sweeps), count(s.Failed))
@@ -206,7 +207,7 @@ func (c smConsole) groups(args []string) (answer string, err error) {
 }
 
 func groupTable(all []group.Group) string {
-	return aligned(func(w io.Writer) {
+	return aligned(func(w *tabwriter.Writer) {
 		fmt.Fprintln(w, "MGID\tMLID\tP_Key\tMTU\trate\tmembers\tstate")
 		for _, g := range all {
 			members := text.Thousands(g.Members)
@@ -222,7 +223,7 @@ func memberTable(members []group.Member) string {
 	if len(members) == 0 {
 		return ""
 	}
-	return aligned(func(w io.Writer) {
+	return aligned(func(w *tabwriter.Writer) {
 		fmt.Fprintln(w, "member\tjoined as\tby\tsince")
 		for _, m := range members {
 			by := "itself"
@@ -235,7 +236,7 @@ func memberTable(members []group.Member) string {
 }
 
 // aligned aligns columns that tabs separate.
-func aligned(fill func(w io.Writer)) string {
+func aligned(fill func(w *tabwriter.Writer)) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fill(w)

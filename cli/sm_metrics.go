@@ -12,14 +12,14 @@ import (
 )
 
 // metricsHandler answers with the manager's metrics, and those of the process.
-func metricsHandler(m *sm.Manager) http.Handler {
+func metricsHandler(status func() sm.Status) http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(smCollector{m}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(smCollector{status}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
 // smCollector makes metrics of a Status, each time that they are asked for.
-type smCollector struct{ manager *sm.Manager }
+type smCollector struct{ status func() sm.Status }
 
 // metric is one value, or one for each of the values of a label.
 type metric struct {
@@ -37,7 +37,7 @@ func (c smCollector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect gives the metrics as they are now.
 func (c smCollector) Collect(out chan<- prometheus.Metric) {
-	for _, m := range smMetrics(c.manager.Status()) {
+	for _, m := range smMetrics(c.status()) {
 		for label, value := range m.values {
 			var labels []string
 			if m.label != "" {

@@ -39,25 +39,25 @@ func (a *app) runManager(ctx context.Context, f smFlags, m *sm.Manager) (err err
 	}
 	servers = append(servers, console.Serve(listener, smConsole{ctx, m}.answer))
 	if f.metrics != "" {
-		web, err := serveMetrics(f.metrics, m)
+		web, err := serveMetrics(f.metrics, m.Status)
 		if err != nil {
 			return err
 		}
 		servers = append(servers, web)
 	}
-	stop := hangUps(m)
+	stop := hangUps(m.Resweep)
 	defer stop()
 	return m.Run(ctx)
 }
 
 // hangUps has each SIGHUP followed by a sweep, until it is stopped.
-func hangUps(m *sm.Manager) (stop func()) {
+func hangUps(resweep func(why string)) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		for range signals {
-			m.Resweep("SIGHUP")
+			resweep("SIGHUP")
 		}
 	})
 	return func() {
@@ -68,13 +68,13 @@ func hangUps(m *sm.Manager) (stop func()) {
 }
 
 // serveMetrics serves Prometheus at an address.
-func serveMetrics(addr string, m *sm.Manager) (io.Closer, error) {
+func serveMetrics(addr string, status func() sm.Status) (io.Closer, error) {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("--metrics: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", metricsHandler(m))
+	mux.Handle("GET /metrics", metricsHandler(status))
 	server := &metricsServer{http: http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}}
 	server.wait.Go(func() { server.err = server.http.Serve(listener) })
 	return server, nil
