@@ -66,7 +66,7 @@ func (a *app) writeState(r mad.MCGStateRecord) error {
 func (a *app) waitReady(s saSession, mgid ib.MGID, wait time.Duration) error {
 	ctx, cancel := context.WithTimeout(s.ctx, wait)
 	defer cancel()
-	r, err := untilReady(ctx, s.Client, mgid)
+	r, err := untilReady(ctx, s.Client, mgid, patientPause)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && r.State == 0:
 		return fmt.Errorf("group %v: not there after %v", mgid, wait)
@@ -78,16 +78,14 @@ func (a *app) waitReady(s saSession, mgid ib.MGID, wait time.Duration) error {
 	return a.writeState(r)
 }
 
-// The pauses between questions for a state.
-const (
-	firstPause = time.Millisecond
-	lastPause  = 200 * time.Millisecond
-)
+// patientPause is the longest pause between the questions of a member, of which
+// there may be thousands.
+const patientPause = 200 * time.Millisecond
 
-// untilReady asks for a group's state until it is Ready; r is the last that was
-// told.
-func untilReady(ctx context.Context, c *sa.Client, mgid ib.MGID) (r mad.MCGStateRecord, err error) {
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+// untilReady asks for a group's state until it is Ready, with pauses that grow;
+// r is the last that was told.
+func untilReady(ctx context.Context, c *sa.Client, mgid ib.MGID, longest time.Duration) (r mad.MCGStateRecord, err error) {
+	for pause := time.Millisecond; ; pause = min(2*pause, longest) {
 		now, err := groupState(ctx, c, mgid)
 		absent := isNoRecords(err)
 		switch {

@@ -104,11 +104,12 @@ type storm struct {
 	collect bool
 	mgids   []ib.MGID
 	joins   []mad.MCMemberRecord
-	groupOf []int // of each join
+	groupOf []int           // of each join
+	granted []time.Duration // how long each took, 0 where it was refused
 
 	start     time.Time
 	took      time.Duration   // of all joins
-	latencies []time.Duration // of those that were granted, ascending in the end
+	latencies []time.Duration // of those that were granted, ascending
 	leaves    time.Duration
 	ready     int
 	readyIn   time.Duration // from the first join to the last Ready
@@ -167,7 +168,7 @@ func (t *storm) each(n int, f func(i int)) {
 }
 
 func (t *storm) join() {
-	took := make([]time.Duration, len(t.joins)) // 0 is not granted
+	t.granted = make([]time.Duration, len(t.joins))
 	t.start = time.Now()
 	t.each(len(t.joins), func(i int) {
 		began := time.Now()
@@ -176,10 +177,10 @@ func (t *storm) join() {
 			t.refuse(err, t.groupOf[i])
 			return
 		}
-		took[i] = max(time.Since(began), 1)
+		t.granted[i] = max(time.Since(began), 1)
 	})
 	t.took = time.Since(t.start)
-	t.latencies = slices.DeleteFunc(took, func(d time.Duration) bool { return d == 0 })
+	t.latencies = slices.DeleteFunc(slices.Clone(t.granted), func(d time.Duration) bool { return d == 0 })
 	slices.Sort(t.latencies)
 }
 
@@ -199,6 +200,10 @@ func (t *storm) refuse(err error, group int) {
 	t.incomplete[group] = true
 }
 
+// stormPause is the longest pause between questions: what a storm measures is not
+// finer.
+const stormPause = 10 * time.Millisecond
+
 // untilReady waits for all groups, but for those that will never be complete.
 func (t *storm) untilReady(wait time.Duration) {
 	ctx, cancel := context.WithTimeout(t.s.ctx, wait)
@@ -208,16 +213,20 @@ func (t *storm) untilReady(wait time.Duration) {
 		if t.incomplete[i] { // nobody writes it now
 			return
 		}
-		if _, err := untilReady(ctx, t.s.Client, t.mgids[i]); err == nil {
+		if _, err := untilReady(ctx, t.s.Client, t.mgids[i], stormPause); err == nil {
 			ready.Add(1)
 		}
 	})
 	t.ready, t.readyIn = int(ready.Load()), time.Since(t.start)
 }
 
+// leave leaves what was joined.
 func (t *storm) leave() {
 	start := time.Now()
 	t.each(len(t.joins), func(i int) {
+		if t.granted[i] == 0 {
+			return
+		}
 		if err := t.s.Leave(t.s.ctx, t.joins[i]); err != nil {
 			t.refuse(err, t.groupOf[i])
 		}
