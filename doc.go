@@ -22,8 +22,11 @@
 //     ibsim, or of emu. sa asks subnet administration through one.
 //   - emu is an emulated subnet with faults on demand; it serves ibsim's socket
 //     protocol, whose messages are package ibsim.
-//   - sm is the subnet manager: sm/subnet looks at the subnet, sm/plan says what
-//     to send, and sm/group has the multicast groups.
+//   - sm is the subnet manager, the shell around pure cores: sm/subnet looks at
+//     the subnet, sm/plan and sm/multicast say what to send, sm/group has the
+//     multicast groups, sm/admin answers what ports ask, sm/election finds the
+//     master, sm/store and sm/replica keep the state; sm/partition and
+//     sm/opensm read OpenSM's files.
 //   - cli is the command line.
 //
 // # The way of one group
