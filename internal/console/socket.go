@@ -2,6 +2,8 @@ package console
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -20,10 +22,19 @@ type Program struct {
 }
 
 // Path is the control socket of an instance of the program. Users have their
-// own, also where they share a directory.
+// own, also where they share a directory. A name that would be too long for a
+// socket is made of the instance's digest.
 func (p Program) Path(instance string) string {
 	dir := cmp.Or(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
-	return filepath.Join(dir, fmt.Sprintf("heddle-%s-%d-%s.ctl", p.Short, os.Getuid(), url.PathEscape(instance)))
+	named := func(name string) string {
+		return filepath.Join(dir, fmt.Sprintf("heddle-%s-%d-%s.ctl", p.Short, os.Getuid(), name))
+	}
+	path := named(url.PathEscape(instance))
+	if len(path) <= longest {
+		return path
+	}
+	digest := sha256.Sum256([]byte(instance))
+	return named(hex.EncodeToString(digest[:8]))
 }
 
 // Dial connects to a control socket, which may take a while to be there.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -21,6 +22,15 @@ func TestPath(t *testing.T) {
 		if got, want := emulator.Path(test.name), fmt.Sprintf(test.want, os.Getuid()); got != want {
 			t.Errorf("%q in %q: %s, want %s", test.name, test.runtime, got, want)
 		}
+	}
+}
+
+func TestLongNamesAreShortened(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", "/run/user/7")
+	long := strings.Repeat("a", 100)
+	a, b := emulator.Path(long), emulator.Path(long+"b")
+	if len(a) > longest || len(b) > longest || a == b || a != emulator.Path(long) {
+		t.Errorf("%s and %s", a, b)
 	}
 }
 
