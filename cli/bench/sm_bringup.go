@@ -108,9 +108,15 @@ func (s *smStage) broughtUp(ctx context.Context, g *ground, sm *managing) (b man
 	return b, err
 }
 
-// port opens the port of an adapter.
+// port opens the port of an adapter, of the emulated subnet without sockets.
 func (s *smStage) port(g *ground, adapter int) (*umad.Port, error) {
-	dev, err := umad.OpenIBSim(g.name, s.adapter(adapter))
+	var dev umad.Device
+	var err error
+	if g.live != nil {
+		dev, err = g.live.Open(s.adapter(adapter), 1)
+	} else {
+		dev, err = umad.OpenIBSim(g.name, s.adapter(adapter))
+	}
 	if err != nil {
 		return nil, err
 	}

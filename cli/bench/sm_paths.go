@@ -76,11 +76,11 @@ func (s *smStage) ask(ctx context.Context, g *ground, sm *managing, queries int)
 	}()
 	others := len(s.fabric.Adapters()) - 2 // without the manager's, and the last, whose link goes
 	for i := range clients {
-		dev, err := g.live.Open(s.adapter(1+i%others), 1)
+		port, err := s.port(g, 1+i%others)
 		if err != nil {
 			return a, err
 		}
-		ports = append(ports, umad.NewPort(dev))
+		ports = append(ports, port)
 	}
 	q := &questions{fabric: s.fabric, ports: ports}
 	before, err := usageOf(sm.PID())
