@@ -52,12 +52,12 @@ func (u *upDown) chooser(g *route.Graph, h *route.Hops, connect bool) chooser {
 	if !connect {
 		return u.choose
 	}
-	any := shortest(g, h)
+	fewest := shortest(g, h)
 	return func(v, leaf int32, list []route.Arc) []route.Arc {
 		if list = u.choose(v, leaf, list); len(list) > 0 {
 			return list
 		}
-		return any(v, leaf, list)
+		return fewest(v, leaf, list)
 	}
 }
 
