@@ -91,6 +91,9 @@ type Report struct {
 	Asked, Sent, Failed int
 	// Engine is the unicast engine that routed.
 	Engine string
+	// Cycle names links on which packets could wait for each other for ever, of
+	// unicast and multicast together; empty where there are none such.
+	Cycle string
 	// Again says that links were taken down to come up with new settings, so
 	// that another sweep has to follow.
 	Again bool
@@ -121,6 +124,7 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 	if err := m.run(ctx, r, stages...); err != nil {
 		return r, err
 	}
+	m.deadlock(lfts, r)
 	m.tellPorts(m.server().Update(time.Now(), m.snapshot(lfts)))
 	m.cfg.Log.Info("subnet up", "nodes", r.Nodes, "switches", r.Switches, "engine", r.Engine,
 		"asked", r.Asked, "sent", r.Sent, "failed", r.Failed, "again", r.Again)
@@ -219,6 +223,20 @@ func (m *Manager) multicast(ctx context.Context, r *Report) error {
 		return err
 	}
 	return m.program(ctx, r)
+}
+
+// deadlock looks for packets that could wait for each other in a ring. Updown
+// joins switches that it has no allowed path for, so that a damaged tree may
+// have such a ring though no host's packets use it.
+func (m *Manager) deadlock(lfts *route.LFTs, r *Report) {
+	cycle, err := m.router.Dependencies(lfts)
+	switch {
+	case err != nil:
+		m.cfg.Log.Warn("channel dependencies not looked at", "error", err)
+	case cycle.Cyclic():
+		r.Cycle = cycle.Text(m.view.Fabric)
+		m.cfg.Log.Warn("packets could wait for each other in a ring", "links", r.Cycle)
+	}
 }
 
 // route tries the engines until one makes tables.
