@@ -1,7 +1,9 @@
 package sm
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"heddle/ib"
@@ -80,6 +82,40 @@ func (m *Manager) seenMLIDs() int {
 		}
 	}
 	return n
+}
+
+// Of the first aheadMLIDs it is read ahead what switches hold, aheadChunk blocks
+// at a time.
+const (
+	aheadMLIDs = 1024
+	aheadChunk = 512
+)
+
+// planAhead lists what readAhead is to read. A block of which nothing is known
+// must be read before it is written, so that nothing loops: who joins later need
+// not wait for that. Neighbours in the list are of different switches, which
+// answer at the same time.
+func (m *Manager) planAhead() {
+	m.ahead = m.router.Ahead(m.tables.held, min(aheadMLIDs, multicastCap(m.view)))
+	m.ahead = slices.DeleteFunc(m.ahead, func(b multicast.Block) bool { return b.Node.Stale > 0 })
+	slices.SortStableFunc(m.ahead, func(a, b multicast.Block) int { return cmp.Compare(a.Modifier, b.Modifier) })
+}
+
+// idle is ready as long as there is something to read ahead.
+func (m *Manager) idle() <-chan struct{} {
+	if len(m.ahead) == 0 || !m.leading {
+		return nil
+	}
+	ready := make(chan struct{})
+	close(ready)
+	return ready
+}
+
+// readAhead reads the next of the blocks that planAhead listed.
+func (m *Manager) readAhead(ctx context.Context) error {
+	chunk := m.ahead[:min(aheadChunk, len(m.ahead))]
+	m.ahead = m.ahead[len(chunk):]
+	return m.read(ctx, chunk)
 }
 
 // ports is a multicast.Source of what was copied, so that joins need not wait

@@ -42,6 +42,7 @@ type Manager struct {
 	// batches are those that the groups handed out and that are not all in the
 	// switches.
 	batches []uint64
+	ahead   []multicast.Block // to be read when nothing else is to be done, see readAhead
 	// unsettled are the MLIDs whose tables are not all written.
 	unsettled []ib.MLID
 	status    atomic.Pointer[Status] // without what is counted elsewhere; nil before the first sweep
@@ -222,6 +223,7 @@ func (m *Manager) multicast(ctx context.Context, r *Report) error {
 	if err := m.read(ctx, m.router.Ahead(m.tables.held, m.seenMLIDs())); err != nil {
 		return err
 	}
+	m.planAhead()
 	return m.program(ctx, r)
 }
 

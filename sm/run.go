@@ -89,6 +89,8 @@ func (m *Manager) loop(ctx, working context.Context) error {
 		case <-m.joined:
 		case <-groups.C:
 			err = m.asMaster(working, m.serveGroups)
+		case <-m.idle():
+			err = m.asMaster(working, m.readAhead)
 		}
 		if err != nil {
 			m.cfg.Log.Error("sweep", "error", err)
