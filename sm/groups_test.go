@@ -198,6 +198,28 @@ func TestGroupsFollowTheFabric(t *testing.T) {
 	})
 }
 
+// TestReadAhead: a manager that has nothing else to do learns what the switches
+// hold, so that a join costs no more than the Sets that write it.
+func TestReadAhead(t *testing.T) {
+	run(t, "fat-tree:k=4", emu.Config{}, func(t *testing.T, r running) {
+		time.Sleep(5 * time.Second)
+		hosts := r.fabric(t).Adapters()
+		for n := byte(1); n <= 40; n++ { // of one member, without entries: a sweep has read the first block for itself
+			r.join(t, mgid(n), 0, hosts[0])
+		}
+		time.Sleep(time.Second)
+		before := r.status(t).Stats
+		r.join(t, mgid(40), 0, hosts[15])
+		time.Sleep(time.Second)
+		after := r.status(t).Stats
+		sets := after.MFTSets - before.MFTSets
+		tops := uint64(len(r.fabric(t).Switches())) // each is told the highest MLID in use
+		if smps := after.SMPs - before.SMPs; sets == 0 || smps > sets+tops {
+			t.Errorf("%d SMPs for %d Sets of multicast tables and at most %d of their tops", smps, sets, tops)
+		}
+	})
+}
+
 // TestQueries reads whole tables, and the path between two hosts.
 func TestQueries(t *testing.T) {
 	run(t, "fat-tree:k=4", emu.Config{}, func(t *testing.T, r running) {
