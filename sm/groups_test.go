@@ -208,14 +208,15 @@ func TestReadAhead(t *testing.T) {
 			r.join(t, mgid(n), 0, hosts[0])
 		}
 		time.Sleep(time.Second)
+		r.join(t, mgid(40), 0, hosts[8])
+		time.Sleep(time.Second)
 		before := r.status(t).Stats
-		r.join(t, mgid(40), 0, hosts[15])
+		r.join(t, mgid(39), 0, hosts[15])
 		time.Sleep(time.Second)
 		after := r.status(t).Stats
-		sets := after.MFTSets - before.MFTSets
-		tops := uint64(len(r.fabric(t).Switches())) // each is told the highest MLID in use
-		if smps := after.SMPs - before.SMPs; sets == 0 || smps > sets+tops {
-			t.Errorf("%d SMPs for %d Sets of multicast tables and at most %d of their tops", smps, sets, tops)
+		// Beside each Set of a table there may be one of its top.
+		if sets, smps := after.MFTSets-before.MFTSets, after.SMPs-before.SMPs; sets == 0 || smps > 2*sets {
+			t.Errorf("%d SMPs for %d Sets of multicast tables", smps, sets)
 		}
 	})
 }
