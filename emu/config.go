@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"heddle/ib"
+	"heddle/mad"
 )
 
 // Config is what a Subnet is made like. The zero Config is a good one.
@@ -67,7 +68,7 @@ func (c Config) filled() (Config, error) {
 	c.VLs = fill(c.VLs, 8)
 	c.PKeys = fill(c.PKeys, 32)
 	c.SwitchPKeys = max(fill(c.SwitchPKeys, 32), 0)
-	if !c.MTU.IsValid() || vlCode(c.VLs) == 0 {
+	if !c.MTU.IsValid() || dataVLs(c.VLs) == 0 {
 		return c, fmt.Errorf("MTU %v and %d VLs, want 256 to 4096, and 1, 2, 4, 8 or 15", c.MTU, c.VLs)
 	}
 	return c, nil
@@ -81,20 +82,12 @@ func fill[T comparable](v, zero T) T {
 	return v
 }
 
-// vlCode is PortInfo's code for a number of data VLs, 0 where it has none.
-func vlCode(n int) uint8 {
-	switch n {
-	case 1:
-		return 1
-	case 2:
-		return 2
-	case 4:
-		return 3
-	case 8:
-		return 4
-	case 15:
-		return 5
-	default:
-		return 0
+// dataVLs is PortInfo's code for a number of data VLs, 0 where it has none.
+func dataVLs(n int) mad.DataVLs {
+	for code := mad.DataVLs1; code <= mad.DataVLs15; code++ {
+		if code.Lanes() == n {
+			return code
+		}
 	}
+	return 0
 }

@@ -49,15 +49,8 @@ func (s *Subnet) common(x, y *port) (ib.LinkRate, bool) {
 // activate writes the rate that a link came up with.
 func activate(info *mad.PortInfo, rate ib.LinkRate) {
 	info.LinkWidthActive = mad.LinkWidthOf(rate.Width)
-	info.LinkSpeedActive, info.LinkSpeedExtActive, info.LinkSpeedExtActive2 = mad.LinkSpeedSDR, 0, 0
-	switch {
-	case rate.Speed == ib.XDR:
-		info.LinkSpeedActive, info.LinkSpeedExtActive2 = mad.LinkSpeedQDR, mad.LinkSpeedExt2XDR
-	case rate.Speed >= ib.FDR:
-		info.LinkSpeedActive, info.LinkSpeedExtActive = mad.LinkSpeedQDR, 1<<(rate.Speed-ib.FDR)
-	case rate.Speed <= ib.QDR:
-		info.LinkSpeedActive = 1 << (rate.Speed - ib.SDR)
-	}
+	info.LinkSpeedActive = mad.LinkSpeedOf(min(rate.Speed, ib.QDR)) // what those tell who know no later ones
+	info.LinkSpeedExtActive, info.LinkSpeedExtActive2 = mad.LinkSpeedExtOf(rate.Speed), mad.LinkSpeedExt2Of(rate.Speed)
 }
 
 // fall takes a port's link down, to a physical state.

@@ -9,7 +9,7 @@ import (
 // powerOn is the PortInfo of a port without a link after power-on.
 func (s *Subnet) powerOn(e fabric.End) mad.PortInfo {
 	n := &s.nodes[e.Node]
-	vls := mad.DataVLs(vlCode(s.cfg.VLs))
+	vls := dataVLs(s.cfg.VLs)
 	info := mad.PortInfo{
 		LocalPortNum: uint8(e.Port), PortState: mad.PortDown, PortPhysicalState: mad.PhysPolling,
 		LinkDownDefaultState: mad.PhysPolling,
@@ -70,19 +70,13 @@ func (s *Subnet) portRate(e fabric.End) ib.LinkRate {
 func setRates(info *mad.PortInfo, rate ib.LinkRate) {
 	info.LinkWidthSupported = mad.LinkWidthOf(ib.Width1x, rate.Width)
 	info.LinkWidthEnabled = info.LinkWidthSupported
-	info.LinkSpeedSupported = mad.LinkSpeedSDR
-	for speed := ib.SDR; speed <= min(rate.Speed, ib.QDR); speed++ {
-		info.LinkSpeedSupported |= 1 << (speed - ib.SDR)
+	speeds := []ib.Speed{}
+	for speed := ib.SDR; speed <= rate.Speed; speed++ {
+		speeds = append(speeds, speed)
 	}
-	if rate.Speed > ib.QDR { // FDR10 too
-		info.LinkSpeedSupported |= mad.LinkSpeedSDR | mad.LinkSpeedDDR | mad.LinkSpeedQDR
-	}
-	for speed := ib.FDR; speed <= min(rate.Speed, ib.NDR); speed++ {
-		info.LinkSpeedExtSupported |= 1 << (speed - ib.FDR)
-	}
-	if rate.Speed == ib.XDR {
-		info.LinkSpeedExtSupported2 = mad.LinkSpeedExt2XDR
-	}
+	info.LinkSpeedSupported = mad.LinkSpeedOf(speeds...)
+	info.LinkSpeedExtSupported = mad.LinkSpeedExtOf(speeds...)
+	info.LinkSpeedExtSupported2 = mad.LinkSpeedExt2Of(speeds...)
 	info.LinkSpeedEnabled, info.LinkSpeedExtEnabled = info.LinkSpeedSupported, info.LinkSpeedExtSupported
 	info.LinkSpeedExtEnabled2 = info.LinkSpeedExtSupported2
 	info.CapabilityMask2 = mad.Cap2LinkSpeedHDR | mad.Cap2LinkSpeedNDR | mad.Cap2PortInfoExtended

@@ -1,11 +1,14 @@
 // Package sm is the subnet manager: it brings a subnet up and keeps it up.
 //
-// A Manager owns a umad.Port. It sweeps the subnet (sm/subnet), plans what the
-// subnet should be (sm/plan), and sends what differs, stage by stage. Sweeps
-// and plans are pure or nearly so; the Manager is the shell that has the port
-// and the clock.
+// A Manager is the shell, which has the port and the clock, around cores that
+// have neither. It takes part in the election of the master (sm/election). As
+// master it sweeps the subnet (sm/subnet), plans what the subnet should be
+// (sm/plan, sm/multicast), and sends what differs, stage by stage. It answers
+// subnet administration (sm/admin), whose joins fill the table of groups
+// (sm/group), and keeps what must outlive it (sm/store, sm/replica).
 //
-//	m, err := sm.New(port, sm.Config{})
+//	m, err := sm.New(port, sm.Config{Unicast: engines, Multicast: treeEngines})
 //	...
-//	report, err := m.BringUp(ctx)
+//	err = m.Run(ctx) // or, to bring a subnet up once:
+//	report, err := m.Sweep(ctx)
 package sm

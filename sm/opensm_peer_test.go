@@ -10,6 +10,7 @@ import (
 	"heddle/emu"
 	"heddle/fabric/topology"
 	"heddle/internal/testenv"
+	"heddle/mad"
 	"heddle/sm"
 	"heddle/umad"
 )
@@ -81,6 +82,18 @@ func (b beside) managedBy(t *testing.T, node string) {
 	t.Fatalf("%s does not become the manager: %v, ports %v", node, st.SMLIDs, st.Ports)
 }
 
+// standsBy waits until our manager has found that another is better.
+func standsBy(t *testing.T, m *sm.Manager) {
+	t.Helper()
+	for range 600 {
+		if m.Status().Info.SMState == mad.SMStandby {
+			return
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	t.Fatalf("our manager is %v, want it to stand by", m.Status().Info.SMState)
+}
+
 // TestOpenSMStandsBy: ours has the higher priority, and OpenSM asks it.
 func TestOpenSMStandsBy(t *testing.T) {
 	b := besideOpenSM(t, 9)
@@ -138,7 +151,7 @@ func TestHandoverFromOpenSM(t *testing.T) {
 			if priority > 3 {
 				b.managedBy(t, "")
 			} else {
-				<-time.After(2 * time.Second)
+				standsBy(t, m)
 				b.managedBy(t, "host-08")
 			}
 			cancel()

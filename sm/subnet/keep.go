@@ -1,6 +1,7 @@
 package subnet
 
 import (
+	"cmp"
 	"slices"
 
 	"heddle/fabric"
@@ -88,7 +89,7 @@ func (k *keeper) keep(old *Node) *Node {
 
 // renumber puts the nodes in the order of their GUIDs.
 func (v *View) renumber() {
-	slices.SortFunc(v.Nodes, func(a, b *Node) int { return compare(a.GUID(), b.GUID()) })
+	slices.SortFunc(v.Nodes, func(a, b *Node) int { return cmp.Compare(a.GUID(), b.GUID()) })
 	for i, n := range v.Nodes {
 		n.ID = fabric.NodeID(i)
 		if n.own {

@@ -159,17 +159,6 @@ func (v *View) Rebuild() {
 	v.Fabric, v.Faults = b.Build()
 }
 
-func compare(a, b ib.GUID) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	default:
-		return 0
-	}
-}
-
 func (n *Node) fabricNode() fabric.Node {
 	told := fabric.Node{
 		GUID: n.GUID(), Name: n.Description, Kind: kindOf(n.Info.NodeType), NumPorts: uint16(n.Info.NumPorts),
