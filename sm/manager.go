@@ -81,9 +81,6 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// View is what the last sweep saw; nil before the first.
-func (m *Manager) View() *subnet.View { return m.view }
-
 // Report is what a sweep did.
 type Report struct {
 	Nodes, Switches int
