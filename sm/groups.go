@@ -62,7 +62,7 @@ func (m *Manager) takeGroups(ctx context.Context) (mlids int) {
 	if batch.ID == 0 {
 		return 0
 	}
-	m.told(m.router.Update(batch, src))
+	m.told(m.update(batch, src))
 	for _, list := range [][]ib.MLID{batch.Changed, batch.Vanished} {
 		for _, mlid := range list {
 			m.mlids = max(m.mlids, int(mlid-ib.FirstMLID)+1)
@@ -70,6 +70,11 @@ func (m *Manager) takeGroups(ctx context.Context) (mlids int) {
 	}
 	m.batches = append(m.batches, batch.ID)
 	return len(batch.Changed) + len(batch.Vanished)
+}
+
+func (m *Manager) update(b group.Batch, src ports) multicast.Report {
+	defer m.computing("multicast routing")()
+	return m.router.Update(b, src)
 }
 
 // seenMLIDs is how many MLIDs, from the first on, may have entries in switches:

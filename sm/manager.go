@@ -123,7 +123,7 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 		return r, err
 	}
 	m.deadlock(lfts, r)
-	m.tellPorts(m.server().Update(time.Now(), m.snapshot(lfts)))
+	m.tellPorts(m.show(lfts))
 	m.cfg.Log.Info("subnet up", "nodes", r.Nodes, "switches", r.Switches, "engine", r.Engine,
 		"asked", r.Asked, "sent", r.Sent, "failed", r.Failed, "again", r.Again)
 	return r, nil
@@ -179,20 +179,29 @@ func (m *Manager) address(ctx context.Context, r *Report) (err error) {
 
 // unicast routes and writes the forwarding tables.
 func (m *Manager) unicast(ctx context.Context, r *Report) (*route.LFTs, error) {
-	g := route.NewGraph(m.view.Fabric, route.Selection{})
-	h, err := route.NewHops(g, m.cfg.Workers)
-	if err != nil {
-		return nil, fmt.Errorf("hops: %w", err)
-	}
-	lids, err := route.LIDsOf(m.view.Fabric)
-	if err != nil {
-		return nil, fmt.Errorf("LIDs: %w", err)
-	}
-	tables, err := m.route(g, h, lids, r)
+	tables, stages, err := m.planUnicast(r)
 	if err != nil {
 		return nil, err
 	}
-	return tables, m.run(ctx, r, plan.Unicast(m.view, tables, m.tables.held)...)
+	return tables, m.run(ctx, r, stages...)
+}
+
+func (m *Manager) planUnicast(r *Report) (*route.LFTs, []plan.Stage, error) {
+	defer m.computing("unicast routing")()
+	g := route.NewGraph(m.view.Fabric, route.Selection{})
+	h, err := route.NewHops(g, m.cfg.Workers)
+	if err != nil {
+		return nil, nil, fmt.Errorf("hops: %w", err)
+	}
+	lids, err := route.LIDsOf(m.view.Fabric)
+	if err != nil {
+		return nil, nil, fmt.Errorf("LIDs: %w", err)
+	}
+	tables, err := m.route(g, h, lids, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tables, plan.Unicast(m.view, tables, m.tables.held), nil
 }
 
 // multicast moves the groups' trees to what the sweep saw, and writes them.
@@ -209,7 +218,7 @@ func (m *Manager) multicast(ctx context.Context, r *Report) error {
 	for _, mgid := range kept {
 		m.cfg.Log.Warn("a group is not configured any more, and has members", "mgid", mgid)
 	}
-	report, err := m.router.Rebase(m.view)
+	report, err := m.rebase()
 	if err != nil {
 		m.cfg.Log.Error("multicast routing", "error", err)
 		return nil // the old trees stay
@@ -224,10 +233,16 @@ func (m *Manager) multicast(ctx context.Context, r *Report) error {
 	return m.program(ctx, r)
 }
 
+func (m *Manager) rebase() (multicast.Report, error) {
+	defer m.computing("multicast routing")()
+	return m.router.Rebase(m.view)
+}
+
 // deadlock looks for packets that could wait for each other in a ring. Updown
 // joins switches that it has no allowed path for, so that a damaged tree may
 // have such a ring though no host's packets use it.
 func (m *Manager) deadlock(lfts *route.LFTs, r *Report) {
+	defer m.computing("the search for deadlocks")()
 	cycle, err := m.router.Dependencies(lfts)
 	switch {
 	case err != nil:

@@ -2,6 +2,7 @@ package sm
 
 import (
 	"sync"
+	"time"
 
 	"heddle/ib"
 	"heddle/mad"
@@ -47,6 +48,12 @@ func (t *tables) MFT(sw ib.GUID, block uint16, position uint8) (b mad.MulticastF
 		return b, false
 	}
 	return *blocks[position][block], true
+}
+
+// show gives subnet administration what a sweep saw.
+func (m *Manager) show(lfts *route.LFTs) admin.Changes {
+	defer m.computing("the records of subnet administration")()
+	return m.server().Update(time.Now(), m.snapshot(lfts))
 }
 
 // snapshot is what subnet administration tells of a sweep.

@@ -10,6 +10,7 @@ import (
 	"heddle/mad"
 	"heddle/sm/admin"
 	"heddle/sm/group"
+	"heddle/sm/multicast"
 )
 
 // Status is how a Manager is. Nothing changes a Status that was given out.
@@ -161,10 +162,15 @@ func (m *Manager) rerouted(ctx context.Context) (r Rerouted) {
 	began := time.Now()
 	var report Report
 	r.Before, _ = m.router.Load()
-	m.told(m.router.Reroute())
+	m.told(m.relay())
 	r.Err = m.program(ctx, &report)
 	m.routed(&report)
 	r.After, _ = m.router.Load()
 	r.Sent, r.Failed, r.Took = report.Sent, report.Failed, time.Since(began)
 	return r
+}
+
+func (m *Manager) relay() multicast.Report {
+	defer m.computing("multicast routing")()
+	return m.router.Reroute()
 }
