@@ -62,7 +62,7 @@ func (a *app) smCommand() *cobra.Command {
 	f.port.flags(cmd)
 	f.state.flags(cmd)
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.engines, "unicast", []string{"updown", "minhop"}, "unicast engines, the next where one fails")
+	flags.StringSliceVar(&f.engines, "unicast", []string{autoEngine}, "unicast engines, the next where one fails; auto is updown where switches are layered as in a tree, else minhop, with a warning")
 	flags.StringSliceVar(&f.trees, "multicast", []string{"weave", "fulb"}, "multicast engines, the next where one fails")
 	flags.IntVar(&f.effort, "effort", 1, "effort of weave: 1, 2 or 3")
 	flags.StringVar(&f.parts, "partitions", "", "`FILE` in the form of OpenSM's partitions.conf; without it all ports are in one partition")
@@ -81,10 +81,22 @@ func (a *app) smCommand() *cobra.Command {
 	return cmd
 }
 
+// autoEngine stands for the engines that fit the fabric.
+const autoEngine = "auto"
+
 // unicastEngines looks up engines as a Manager takes them.
 func unicastEngines(names []string) (engines []sm.Unicast, err error) {
 	for _, name := range names {
-		e, err := unicast.Lookup(strings.TrimSpace(name))
+		if name = strings.TrimSpace(name); name == autoEngine {
+			fitting, err := unicastEngines([]string{"updown", "minhop", "updown"})
+			if err != nil {
+				return nil, err
+			}
+			fitting[0].Ranked = true
+			engines = append(engines, fitting...)
+			continue
+		}
+		e, err := unicast.Lookup(name)
 		if err != nil {
 			return nil, usagef("--unicast: %v", err)
 		}

@@ -66,8 +66,11 @@ type Config struct {
 
 // Unicast is a routing engine of route/unicast, as the Manager calls it.
 type Unicast struct {
-	Name  string
-	Route func(g *route.Graph, h *route.Hops, lids *route.LIDs, workers int) (*route.LFTs, error)
+	Name string
+	// Ranked says that the engine is for fabrics that are layered as trees are
+	// (route.Ranks), and is passed over, with a warning, in others.
+	Ranked bool
+	Route  func(g *route.Graph, h *route.Hops, lids *route.LIDs, workers int) (*route.LFTs, error)
 }
 
 func (c Config) filled() Config {

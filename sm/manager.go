@@ -92,6 +92,9 @@ type Report struct {
 	// Cycle names links on which packets could wait for each other for ever, of
 	// unicast and multicast together; empty where there are none such.
 	Cycle string
+	// Warnings are about the routing, each name at most once but for
+	// EngineFailed.
+	Warnings []Warning
 	// Again says that links were taken down to come up with new settings, so
 	// that another sweep has to follow.
 	Again bool
@@ -249,21 +252,25 @@ func (m *Manager) deadlock(lfts *route.LFTs, r *Report) {
 		m.cfg.Log.Warn("channel dependencies not looked at", "error", err)
 	case cycle.Cyclic():
 		r.Cycle = cycle.Text(m.view.Fabric)
-		m.cfg.Log.Warn("packets could wait for each other in a ring", "links", r.Cycle)
+		m.warn(r, Deadlock, "packets could wait for each other in a ring: "+r.Cycle)
 	}
 }
 
 // route tries the engines until one makes tables.
 func (m *Manager) route(g *route.Graph, h *route.Hops, lids *route.LIDs, r *Report) (*route.LFTs, error) {
-	var failed error
+	failed := errors.New("the fabric has no ranks, and no unicast engine does without")
+	ranked := m.ranked(g, r)
 	for _, e := range m.cfg.Unicast {
+		if e.Ranked && !ranked {
+			continue
+		}
 		tables, err := guarded(func() (*route.LFTs, error) { return e.Route(g, h, lids, m.cfg.Workers) })
 		if err == nil {
 			r.Engine = e.Name
 			return tables, nil
 		}
 		failed = fmt.Errorf("unicast engine %s: %w", e.Name, err)
-		m.cfg.Log.Warn("routing", "engine", e.Name, "error", err)
+		m.warn(r, EngineFailed, failed.Error())
 	}
 	return nil, failed
 }
