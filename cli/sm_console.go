@@ -119,6 +119,8 @@ func smText(s sm.Status) string {
 		fmt.Fprintf(w, "groups\t%s plain, %s collected: %s; %s\n", text.Thousands(s.ByState[0]), text.Thousands(s.Groups.Collected), collected(s), text.Count(s.Groups.Members, "member"))
 		fmt.Fprintf(w, "MLIDs\t%d used, %d shared, %d retiring, %s\n", s.Groups.MLIDs, s.Groups.Shared, s.Groups.Retiring, unsettled(s.Unsettled))
 		fmt.Fprintf(w, "trees\tEFI at most %d, %s in all; %s batches\n", s.MaxEFI, text.Count(s.TreeLinks, "link"), count(s.Batches))
+		fmt.Fprintf(w, "stages\t%v; read ahead %v\n", s.Stages, s.Stages.Ahead.Round(time.Millisecond))
+		fmt.Fprintf(w, "last batch\t%v\n", s.Batch)
 		fmt.Fprintf(w, "requests\t%s answered, %s refused (%s busy), %s not answered\n", count(s.SA.Answered), count(s.SA.Refused), count(s.SA.Busy), count(s.SA.Silent))
 	})
 }
@@ -169,6 +171,7 @@ func smObject(s sm.Status) map[string]any {
 		"groups": s.Groups.Groups, "members": s.Groups.Members, "groupStates": states,
 		"mlids": s.Groups.MLIDs, "mlidsShared": s.Groups.Shared, "mlidsRetiring": s.Groups.Retiring, "mlidsUnsettled": len(s.Unsettled),
 		"maxEFI": s.MaxEFI, "treeLinks": s.TreeLinks,
+		"stages": stagesObject(s.Stages), "lastBatch": stagesObject(s.Batch),
 		"saAnswered": s.SA.Answered, "saRefused": s.SA.Refused, "saBusy": s.SA.Busy, "saSilent": s.SA.Silent,
 	}
 	if !s.Last.At.IsZero() {
@@ -179,6 +182,13 @@ func smObject(s sm.Status) map[string]any {
 		o["lastSweepError"] = s.Last.Err.Error()
 	}
 	return o
+}
+
+func stagesObject(s sm.Stages) map[string]any {
+	return map[string]any{
+		"routingMs": milliseconds(s.Routing), "planningMs": milliseconds(s.Planning), "readingMs": milliseconds(s.Reading),
+		"aheadMs": milliseconds(s.Ahead), "writingMs": milliseconds(s.Writing), "read": s.Read, "written": s.Written,
+	}
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -88,6 +88,10 @@ func smMetrics(s sm.Status) []metric {
 		}},
 		gauge("efi_max", "trees on the most loaded link between switches", s.MaxEFI),
 		gauge("tree_links", "links of all trees together", s.TreeLinks),
+		{"stage_seconds_total", "time of what was done for groups, by its parts", "stage", prometheus.CounterValue, map[string]float64{
+			"routing": s.Stages.Routing.Seconds(), "planning": s.Stages.Planning.Seconds(), "reading": s.Stages.Reading.Seconds(),
+			"ahead": s.Stages.Ahead.Seconds(), "writing": s.Stages.Writing.Seconds(),
+		}},
 		{"requests_total", "requests to subnet administration by how they ended", "result", prometheus.CounterValue, map[string]float64{
 			"answered": float64(s.SA.Answered), "refused": float64(s.SA.Refused - s.SA.Busy), "busy": float64(s.SA.Busy), "silent": float64(s.SA.Silent),
 		}},

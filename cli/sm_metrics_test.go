@@ -24,6 +24,7 @@ func TestMetrics(t *testing.T) {
 		Asked: 9, Sent: 10, Refused: 11, Unsettled: make([]ib.MLID, 12), MaxEFI: 13, TreeLinks: 14,
 		Groups:  group.Stats{Members: 15, MLIDs: 16, Shared: 17, Retiring: 18},
 		ByState: map[group.State]int{0: 19, group.Ready: 20},
+		Stages:  sm.Stages{Routing: 25 * time.Second, Planning: 26 * time.Second, Reading: 27 * time.Second, Ahead: 28 * time.Second, Writing: 29 * time.Second},
 		SA:      admin.Stats{Answered: 21, Refused: 45, Busy: 23, Silent: 24},
 	}
 	const want = `heddle_sm_batches_total 5
@@ -50,6 +51,11 @@ heddle_sm_requests_total{result="silent"} 24
 heddle_sm_smps_total{kind="asked"} 9
 heddle_sm_smps_total{kind="failed"} 11
 heddle_sm_smps_total{kind="sent"} 10
+heddle_sm_stage_seconds_total{stage="ahead"} 28
+heddle_sm_stage_seconds_total{stage="planning"} 26
+heddle_sm_stage_seconds_total{stage="reading"} 27
+heddle_sm_stage_seconds_total{stage="routing"} 25
+heddle_sm_stage_seconds_total{stage="writing"} 29
 heddle_sm_state{state="Discovering"} 0
 heddle_sm_state{state="Master"} 0
 heddle_sm_state{state="NotActive"} 0

@@ -33,14 +33,15 @@ func (m *Manager) groupsDue() (at time.Time, ok bool) {
 
 // serveGroups routes and programs the groups that changed.
 func (m *Manager) serveGroups(ctx context.Context) error {
+	before := m.stages
 	mlids := m.takeGroups(ctx)
 	if mlids == 0 {
 		return nil
 	}
 	var r Report
 	err := m.program(ctx, &r)
-	m.cfg.Log.Info("groups written", "mlids", mlids, "sent", r.Sent, "failed", r.Failed)
-	m.routed(&r)
+	m.cfg.Log.Info("groups written", append([]any{"mlids", mlids, "failed", r.Failed}, m.stages.minus(before).attributes()...)...)
+	m.routed(&r, before)
 	return err
 }
 
@@ -74,6 +75,7 @@ func (m *Manager) takeGroups(ctx context.Context) (mlids int) {
 
 func (m *Manager) update(b group.Batch, src ports) multicast.Report {
 	defer m.computing("multicast routing")()
+	defer timed(&m.stages.Routing)()
 	return m.router.Update(b, src)
 }
 
@@ -120,7 +122,7 @@ func (m *Manager) idle() <-chan struct{} {
 func (m *Manager) readAhead(ctx context.Context) error {
 	chunk := m.ahead[:min(aheadChunk, len(m.ahead))]
 	m.ahead = m.ahead[len(chunk):]
-	return m.read(ctx, chunk)
+	return m.read(ctx, chunk, &m.stages.Ahead)
 }
 
 // ports is a multicast.Source of what was copied, so that joins need not wait
@@ -154,20 +156,11 @@ const programTries = 3
 // wait for the next sweep.
 func (m *Manager) program(ctx context.Context, r *Report) error {
 	for range programTries {
-		if err := m.read(ctx, m.router.Unknown(m.tables.held)); err != nil {
+		if err := m.read(ctx, m.unknown(), &m.stages.Reading); err != nil {
 			return err
 		}
-		p := m.router.Plan(m.tables.held)
-		for i := range p.Stages {
-			failed, err := m.send(ctx, &p.Stages[i])
-			r.Sent += len(p.Stages[i].SMPs)
-			r.Failed += failed
-			if err != nil {
-				return err
-			}
-			if failed > 0 {
-				break // the next stage needs all of this one
-			}
+		if err := m.write(ctx, r, m.plan()); err != nil {
+			return err
 		}
 		if m.unsettled = m.router.Unsettled(m.tables.held); len(m.unsettled) == 0 {
 			m.settledGroups(ctx)
@@ -175,6 +168,34 @@ func (m *Manager) program(ctx context.Context, r *Report) error {
 		}
 	}
 	m.cfg.Log.Warn("multicast tables are not all written", "mlids", len(m.unsettled))
+	return nil
+}
+
+// unknown lists the blocks to read before there can be a plan.
+func (m *Manager) unknown() []multicast.Block {
+	defer timed(&m.stages.Planning)()
+	return m.router.Unknown(m.tables.held)
+}
+
+// plan finds the way to the tables that are wanted.
+func (m *Manager) plan() multicast.Plan {
+	defer timed(&m.stages.Planning)()
+	return m.router.Plan(m.tables.held)
+}
+
+// write sends the stages of a plan, up to one that the switches did not take
+// wholly: the next one needs all of it.
+func (m *Manager) write(ctx context.Context, r *Report, p multicast.Plan) error {
+	defer timed(&m.stages.Writing)()
+	for i := range p.Stages {
+		failed, err := m.send(ctx, &p.Stages[i])
+		r.Sent += len(p.Stages[i].SMPs)
+		r.Failed += failed
+		m.stages.Written += len(p.Stages[i].SMPs)
+		if err != nil || failed > 0 {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -192,7 +213,9 @@ func (m *Manager) settledGroups(ctx context.Context) {
 }
 
 // read asks for blocks of which it is not known what the switches hold.
-func (m *Manager) read(ctx context.Context, blocks []multicast.Block) error {
+func (m *Manager) read(ctx context.Context, blocks []multicast.Block, stage *time.Duration) error {
+	defer timed(stage)()
+	m.stages.Read += len(blocks)
 	next := 0
 	take := func() (b multicast.Block, ok bool) {
 		if next == len(blocks) {

@@ -45,6 +45,7 @@ type Manager struct {
 	ahead   []multicast.Block // to be read when nothing else is to be done, see readAhead
 	// unsettled are the MLIDs whose tables are not all written.
 	unsettled []ib.MLID
+	stages    Stages // of all that was done so far
 	status    atomic.Pointer[Status] // without what is counted elsewhere; nil before the first sweep
 	reroutes  chan chan<- Rerouted
 
@@ -229,7 +230,7 @@ func (m *Manager) multicast(ctx context.Context, r *Report) error {
 	m.told(report)
 	m.takeGroups(ctx)
 	// A switch that was away may hold what is not wanted any more.
-	if err := m.read(ctx, m.router.Ahead(m.tables.held, m.seenMLIDs())); err != nil {
+	if err := m.read(ctx, m.router.Ahead(m.tables.held, m.seenMLIDs()), &m.stages.Reading); err != nil {
 		return err
 	}
 	m.planAhead()
@@ -238,6 +239,7 @@ func (m *Manager) multicast(ctx context.Context, r *Report) error {
 
 func (m *Manager) rebase() (multicast.Report, error) {
 	defer m.computing("multicast routing")()
+	defer timed(&m.stages.Routing)()
 	return m.router.Rebase(m.view)
 }
 

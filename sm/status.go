@@ -34,6 +34,8 @@ type Status struct {
 	// MaxEFI is how many trees the most loaded link between switches carries,
 	// TreeLinks how many links all trees have together.
 	MaxEFI, TreeLinks int
+	// Stages is what groups took in all, Batch what the last batch of them took.
+	Stages, Batch Stages
 
 	// Groups counts the groups, ByState those that are collected, and 0 has the
 	// others. SA counts requests. Both are of the moment.
@@ -86,6 +88,7 @@ func (m *Manager) publish(change func(s *Status)) {
 	}
 	s.MaxEFI, s.TreeLinks = m.router.Load()
 	s.Unsettled = m.unsettled
+	s.Stages = m.stages
 	change(&s)
 	m.status.Store(&s)
 }
@@ -105,10 +108,12 @@ func (m *Manager) swept(began time.Time, why string, r *Report, err error) {
 	})
 }
 
-// routed publishes a batch of groups.
-func (m *Manager) routed(r *Report) {
+// routed publishes a batch of groups, which began when the stages were as
+// before.
+func (m *Manager) routed(r *Report, before Stages) {
 	m.publish(func(s *Status) {
 		s.Batches++
+		s.Batch = m.stages.minus(before)
 		s.add(r)
 	})
 }
@@ -159,12 +164,12 @@ func (m *Manager) reroute(ctx context.Context, done chan<- Rerouted) error {
 }
 
 func (m *Manager) rerouted(ctx context.Context) (r Rerouted) {
-	began := time.Now()
+	began, before := time.Now(), m.stages
 	var report Report
 	r.Before, _ = m.router.Load()
 	m.told(m.relay())
 	r.Err = m.program(ctx, &report)
-	m.routed(&report)
+	m.routed(&report, before)
 	r.After, _ = m.router.Load()
 	r.Sent, r.Failed, r.Took = report.Sent, report.Failed, time.Since(began)
 	return r
@@ -172,5 +177,6 @@ func (m *Manager) rerouted(ctx context.Context) (r Rerouted) {
 
 func (m *Manager) relay() multicast.Report {
 	defer m.computing("multicast routing")()
+	defer timed(&m.stages.Routing)()
 	return m.router.Reroute()
 }

@@ -33,6 +33,9 @@ func TestStatus(t *testing.T) {
 		if s.Batches == 0 || s.MaxEFI != 1 || s.TreeLinks == 0 || len(s.Unsettled) > 0 || s.SA.Answered < 4 {
 			t.Errorf("trees: %+v", s)
 		}
+		if s.Batch.Written == 0 || s.Stages.Written < s.Batch.Written || s.Stages.Read < s.Stages.Written {
+			t.Errorf("stages: %+v, of the last batch %+v", s.Stages, s.Batch)
+		}
 		sweeps := s.Sweeps
 		r.Resweep("the test")
 		time.Sleep(time.Second)
