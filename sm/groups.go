@@ -179,6 +179,7 @@ func (m *Manager) unknown() []multicast.Block {
 
 // plan finds the way to the tables that are wanted.
 func (m *Manager) plan() multicast.Plan {
+	defer m.computing("the order of Sets")()
 	defer timed(&m.stages.Planning)()
 	return m.router.Plan(m.tables.held)
 }

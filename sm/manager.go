@@ -45,7 +45,7 @@ type Manager struct {
 	ahead   []multicast.Block // to be read when nothing else is to be done, see readAhead
 	// unsettled are the MLIDs whose tables are not all written.
 	unsettled []ib.MLID
-	stages    Stages // of all that was done so far
+	stages    Stages                 // of all that was done so far
 	status    atomic.Pointer[Status] // without what is counted elsewhere; nil before the first sweep
 	reroutes  chan chan<- Rerouted
 
