@@ -40,6 +40,8 @@ type smFlags struct {
 	ctl      string
 	metrics  string
 	limits   group.Limits
+	traps    sm.TrapRules
+	babbling bool
 }
 
 func (a *app) smCommand() *cobra.Command {
@@ -74,12 +76,18 @@ func (a *app) smCommand() *cobra.Command {
 	flags.IntVar(&f.perNode, "per-node", 2, "of them, those to one node")
 	flags.IntVar(&f.limits.Groups, "client-groups", 1<<12, "groups that one port may create, and that may wait for their members")
 	flags.IntVar(&f.limits.Proxied, "client-members", 1<<16, "members that one port may join for others")
+	flags.IntVar(&f.traps.Unhealthy, "trap-repeats", 10, "after so many repeated traps of errors a port counts as unhealthy")
+	flags.DurationVar(&f.traps.Window, "trap-window", 5*time.Second, "what comes later than this after the last one is no repetition")
+	flags.BoolVar(&f.babbling, "babbling-port-policy", false, "disable the link of a port that repeats traps of errors 250 times")
 	flags.StringVar(&f.ctl, "ctl", "", ctlUsage)
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `ADDRESS`, such as 127.0.0.1:9109")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log more")
 	cmd.AddCommand(a.smOrderCommands()...)
 	return cmd
 }
+
+// babblingLimit is OpenSM's.
+const babblingLimit = 250
 
 // autoEngine stands for the engines that fit the fabric.
 const autoEngine = "auto"
@@ -138,6 +146,12 @@ func (a *app) smConfig(f smFlags) (cfg sm.Config, err error) {
 		return cfg, usagef("--priority %d: want 0 to 15", f.priority)
 	}
 	cfg = sm.Config{Interval: f.interval, Priority: f.priority, SMKey: mad.SMKey(f.smKey), Log: a.emuLog(f.verbose)}
+	if f.traps.Unhealthy < 1 || f.traps.Window <= 0 {
+		return cfg, usagef("--trap-repeats %d --trap-window %v: want more than 0", f.traps.Unhealthy, f.traps.Window)
+	}
+	if cfg.Traps = f.traps; f.babbling {
+		cfg.Traps.DisableAt = babblingLimit
+	}
 	f.limits.Pending = f.limits.Groups
 	cfg.Groups.Limits = f.limits
 	cfg.Ask.Call, cfg.Ask.Window, cfg.Ask.PerNode = f.port.call(), f.window, f.perNode

@@ -61,7 +61,9 @@ type Config struct {
 	// Patience is for how many sweeps a node stays that does not answer, though
 	// its link is up: 2 by default.
 	Patience int
-	Log      *slog.Logger
+	// Traps are the rules for traps that are repeated.
+	Traps TrapRules
+	Log   *slog.Logger
 }
 
 // Unicast is a routing engine of route/unicast, as the Manager calls it.

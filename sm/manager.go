@@ -48,6 +48,8 @@ type Manager struct {
 	stages    Stages                 // of all that was done so far
 	status    atomic.Pointer[Status] // without what is counted elsewhere; nil before the first sweep
 	reroutes  chan chan<- Rerouted
+	traps     *trapLedger
+	babbling  chan trapSource // whose links are to be disabled
 
 	entriesMu sync.Mutex
 	entries   []group.Entry // of the groups' journal, not told yet; guarded by entriesMu
@@ -61,8 +63,8 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 	}
 	m := &Manager{
 		port: port, cfg: cfg, wanted: make(chan string, 1), joined: make(chan struct{}, 1),
-		reroutes: make(chan chan<- Rerouted),
-		asked:    make(chan *umad.Message, askedLimit), tables: &tables{held: plan.NewHeld()}, known: map[ib.GUID]bool{},
+		reroutes: make(chan chan<- Rerouted), traps: newTrapLedger(cfg.Traps), babbling: make(chan trapSource, 16),
+		asked: make(chan *umad.Message, askedLimit), tables: &tables{held: plan.NewHeld()}, known: map[ib.GUID]bool{},
 	}
 	m.cfg.Ask.Progress = func(int) { m.vote.active() }
 	m.cfg.Ports.Reregister = func(p plan.PortRef) bool { return m.reregister(p.At().GUID) }
@@ -177,6 +179,7 @@ func (m *Manager) address(ctx context.Context, r *Report) (err error) {
 	for p := range m.lids {
 		m.known[p.At().GUID] = true
 	}
+	m.meetPorts()
 	m.view.Rebuild()
 	return nil
 }

@@ -86,6 +86,8 @@ func (m *Manager) loop(ctx, working context.Context) error {
 			err = m.asMaster(working, m.look)
 		case done := <-m.reroutes:
 			err = m.reroute(working, done)
+		case source := <-m.babbling:
+			err = m.asMaster(working, func(ctx context.Context) error { return m.silence(ctx, source) })
 		case <-m.joined:
 		case <-groups.C:
 			err = m.asMaster(working, m.serveGroups)

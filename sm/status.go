@@ -42,6 +42,11 @@ type Status struct {
 	Groups  group.Stats
 	ByState map[group.State]int
 	SA      admin.Stats
+	// Ports told of errors on their links or of wrong keys, the unhealthy first.
+	// Traps counts all traps by number, 0 for those of vendors. Both are of the
+	// moment.
+	Ports []PortTraps
+	Traps map[mad.TrapNumber]uint64
 }
 
 // SweepStatus is a sweep that was.
@@ -62,6 +67,7 @@ func (m *Manager) Status() Status {
 	}
 	s.Info = m.vote.info()
 	s.SA = m.server().Stats()
+	s.Ports, s.Traps = m.traps.ports(time.Now())
 	s.ByState = map[group.State]int{}
 	m.server().Groups(func(t *group.Table) {
 		s.Groups = t.Stats()
