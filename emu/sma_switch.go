@@ -92,6 +92,7 @@ func (s *Subnet) linearForwarding(q *request) mad.Status {
 		return mad.StatusBadField
 	}
 	if q.set {
+		s.stats.LFTSets++
 		w.lft = reach(w.lft, int(block))
 		if w.lft[block] == nil {
 			w.lft[block] = new(mad.LinearForwarding)

@@ -41,6 +41,8 @@ type Stats struct {
 	// forwarding table, the last of them at LastMFTSet.
 	MFTSets    uint64
 	LastMFTSet time.Duration
+	// LFTSets counts those that set a block of a linear forwarding table.
+	LFTSets uint64
 	// QueueFull counts the SMPs that were dropped at an agent's full queue.
 	QueueFull uint64
 	// Unclaimed counts the packets for a client that nobody attached for.

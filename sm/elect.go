@@ -10,6 +10,7 @@ import (
 	"heddle/ib"
 	"heddle/mad"
 	"heddle/sm/election"
+	"heddle/sm/group"
 	"heddle/sm/subnet"
 	"heddle/umad"
 )
@@ -140,8 +141,24 @@ func (m *Manager) lead(ctx context.Context, reason string) {
 			return
 		}
 	}
-	m.leading, m.programmed = true, false
+	m.begins()
 	m.Resweep("master: " + reason)
+}
+
+// begins forgets what the manager knew of the subnet when it was its master the
+// last time: another one may have written since.
+func (m *Manager) begins() {
+	m.leading, m.programmed = true, false
+	m.view, m.ahead, m.unsettled = nil, nil, nil
+	m.tables.forgetAll()
+	m.mlids = 0
+	m.server().Groups(func(t *group.Table) {
+		for g := range t.Groups() {
+			if g.MLID.IsValid() {
+				m.mlids = max(m.mlids, int(g.MLID-ib.FirstMLID)+1)
+			}
+		}
+	})
 }
 
 // follow ends what only the master does.

@@ -33,6 +33,9 @@ func (m *Manager) groupsDue() (at time.Time, ok bool) {
 
 // serveGroups routes and programs the groups that changed.
 func (m *Manager) serveGroups(ctx context.Context) error {
+	if m.view == nil {
+		return nil // the first sweep takes them
+	}
 	before := m.stages
 	mlids := m.takeGroups(ctx)
 	if mlids == 0 {
@@ -104,8 +107,8 @@ const (
 // answer at the same time.
 func (m *Manager) planAhead() {
 	m.ahead = m.router.Ahead(m.tables.held, min(aheadMLIDs, multicastCap(m.view)))
-	m.ahead = slices.DeleteFunc(m.ahead, func(b multicast.Block) bool { return b.Node.Stale > 0 })
-	slices.SortStableFunc(m.ahead, func(a, b multicast.Block) int { return cmp.Compare(a.Modifier, b.Modifier) })
+	m.ahead = slices.DeleteFunc(m.ahead, func(b plan.Block) bool { return b.Node.Stale > 0 })
+	slices.SortStableFunc(m.ahead, func(a, b plan.Block) int { return cmp.Compare(a.Modifier, b.Modifier) })
 }
 
 // idle is ready as long as there is something to read ahead.
@@ -172,7 +175,7 @@ func (m *Manager) program(ctx context.Context, r *Report) error {
 }
 
 // unknown lists the blocks to read before there can be a plan.
-func (m *Manager) unknown() []multicast.Block {
+func (m *Manager) unknown() []plan.Block {
 	defer timed(&m.stages.Planning)()
 	return m.router.Unknown(m.tables.held)
 }
@@ -213,26 +216,32 @@ func (m *Manager) settledGroups(ctx context.Context) {
 	m.save(ctx)
 }
 
-// read asks for blocks of which it is not known what the switches hold.
-func (m *Manager) read(ctx context.Context, blocks []multicast.Block, stage *time.Duration) error {
+// read asks for blocks of multicast tables of which it is not known what the
+// switches hold.
+func (m *Manager) read(ctx context.Context, blocks []plan.Block, stage *time.Duration) error {
 	defer timed(stage)()
 	m.stages.Read += len(blocks)
+	return m.ask(ctx, blocks)
+}
+
+// ask reads blocks of tables.
+func (m *Manager) ask(ctx context.Context, blocks []plan.Block) error {
 	next := 0
-	take := func() (b multicast.Block, ok bool) {
+	take := func() (b plan.Block, ok bool) {
 		if next == len(blocks) {
 			return b, false
 		}
 		next++
 		return blocks[next-1], true
 	}
-	request := func(b multicast.Block) subnet.Request {
+	request := func(b plan.Block) subnet.Request {
 		return subnet.Request{
-			Node: b.Node, Path: b.Node.Path, Method: mad.MethodGet, Attr: mad.AttrMulticastForwarding, Modifier: b.Modifier,
+			Node: b.Node, Path: b.Node.Path, Method: mad.MethodGet, Attr: b.Attr, Modifier: b.Modifier,
 		}
 	}
-	done := func(b multicast.Block, d *mad.Datagram, err error) error {
+	done := func(b plan.Block, d *mad.Datagram, err error) error {
 		if err == nil && d.Status() == mad.StatusOK {
-			m.tables.answered(b.Node.GUID(), mad.AttrMulticastForwarding, b.Modifier, d.Data())
+			m.tables.answered(b.Node.GUID(), b.Attr, b.Modifier, d.Data())
 		}
 		return nil
 	}

@@ -42,7 +42,7 @@ type Manager struct {
 	// batches are those that the groups handed out and that are not all in the
 	// switches.
 	batches []uint64
-	ahead   []multicast.Block // to be read when nothing else is to be done, see readAhead
+	ahead   []plan.Block // to be read when nothing else is to be done, see readAhead
 	// unsettled are the MLIDs whose tables are not all written.
 	unsettled []ib.MLID
 	stages    Stages                 // of all that was done so far
@@ -186,29 +186,28 @@ func (m *Manager) address(ctx context.Context, r *Report) (err error) {
 
 // unicast routes and writes the forwarding tables.
 func (m *Manager) unicast(ctx context.Context, r *Report) (*route.LFTs, error) {
-	tables, stages, err := m.planUnicast(r)
+	tables, err := m.routeUnicast(r)
 	if err != nil {
 		return nil, err
 	}
-	return tables, m.run(ctx, r, stages...)
+	if err := m.ask(ctx, plan.Unread(m.view, tables, m.tables.held)); err != nil {
+		return nil, err
+	}
+	return tables, m.run(ctx, r, plan.Unicast(m.view, tables, m.tables.held)...)
 }
 
-func (m *Manager) planUnicast(r *Report) (*route.LFTs, []plan.Stage, error) {
+func (m *Manager) routeUnicast(r *Report) (*route.LFTs, error) {
 	defer m.computing("unicast routing")()
 	g := route.NewGraph(m.view.Fabric, route.Selection{})
 	h, err := route.NewHops(g, m.cfg.Workers)
 	if err != nil {
-		return nil, nil, fmt.Errorf("hops: %w", err)
+		return nil, fmt.Errorf("hops: %w", err)
 	}
 	lids, err := route.LIDsOf(m.view.Fabric)
 	if err != nil {
-		return nil, nil, fmt.Errorf("LIDs: %w", err)
+		return nil, fmt.Errorf("LIDs: %w", err)
 	}
-	tables, err := m.route(g, h, lids, r)
-	if err != nil {
-		return nil, nil, err
-	}
-	return tables, plan.Unicast(m.view, tables, m.tables.held), nil
+	return m.route(g, h, lids, r)
 }
 
 // multicast moves the groups' trees to what the sweep saw, and writes them.
@@ -231,6 +230,12 @@ func (m *Manager) multicast(ctx context.Context, r *Report) error {
 		return nil // the old trees stay
 	}
 	m.told(report)
+	if !m.programmed { // the trees that are there stay
+		if err := m.read(ctx, m.router.Ahead(m.tables.held, m.seenMLIDs()), &m.stages.Reading); err != nil {
+			return err
+		}
+		m.router.Adopt(m.tables.held)
+	}
 	m.takeGroups(ctx)
 	// A switch that was away may hold what is not wanted any more.
 	if err := m.read(ctx, m.router.Ahead(m.tables.held, m.seenMLIDs()), &m.stages.Reading); err != nil {

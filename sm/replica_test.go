@@ -111,10 +111,32 @@ func (v *twin) end(t *testing.T) {
 	}
 }
 
-// TestFailoverKeepsGroups kills the host of the master: the other manager goes
-// on with all groups and MLIDs.
+// TestFailoverKeepsGroups has the other manager go on with all groups and MLIDs.
+// As long as all hosts are there, it leaves the switches' tables alone.
 func TestFailoverKeepsGroups(t *testing.T) {
-	f, err := topology.Generate("fat-tree:k=4")
+	for _, end := range []struct {
+		name   string
+		master func(t *testing.T, r running, v *twin, host fabric.NodeID)
+		writes bool // it may write tables
+	}{
+		{"host dies", func(t *testing.T, r running, _ *twin, host fabric.NodeID) {
+			if err := r.live.Do(func(s *emu.Subnet) error { s.KillNode(host); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"manager dies", func(t *testing.T, _ running, v *twin, _ fabric.NodeID) {
+			if err := v.port.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		{"hands over", func(_ *testing.T, _ running, v *twin, _ fabric.NodeID) { v.cancel() }, false},
+	} {
+		t.Run(end.name, func(t *testing.T) { testFailover(t, end.master, end.writes) })
+	}
+}
+
+func testFailover(t *testing.T, end func(t *testing.T, r running, v *twin, host fabric.NodeID), writes bool) {
+	f, err := topology.Generate("torus:3x3x3,e=1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,22 +152,30 @@ func TestFailoverKeepsGroups(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		two := r.twin(t, w, hosts[0], 2, "two", "one")
 		time.Sleep(30 * time.Second)
-		members := []fabric.NodeID{hosts[1], hosts[6], hosts[15]}
+		members := func(n byte) []fabric.NodeID { return []fabric.NodeID{hosts[1], hosts[2+n%6], hosts[9+n%7]} }
 		mlids := map[byte]ib.MLID{}
-		for n := byte(1); n <= 40; n++ {
-			mlids[n] = r.join(t, mgid(n), 0, members...)
+		for n := byte(40); n > 0; n-- {
+			mlids[n] = r.join(t, mgid(n), 0, members(n)[:2]...)
 		}
 		time.Sleep(time.Second)
-		if err := live.Do(func(s *emu.Subnet) error { s.KillNode(hosts[8]); return nil }); err != nil {
-			t.Fatal(err)
+		for n := range mlids { // trees that grew are others than those laid in one pass
+			r.join(t, mgid(n), 0, members(n)[2])
+			time.Sleep(time.Second)
 		}
+		time.Sleep(time.Second)
+		before := r.status(t).Stats
+		end(t, r, one, hosts[8])
 		time.Sleep(15 * time.Second)
+		after := r.status(t).Stats
+		if lfts, mfts := after.LFTSets-before.LFTSets, after.MFTSets-before.MFTSets; !writes && lfts+mfts > 0 {
+			t.Errorf("%d Sets of forwarding tables, %d of multicast tables; want none", lfts, mfts)
+		}
 		if _, manager := r.master(t); manager != hosts[0] {
 			t.Errorf("managed by node %d, want %d", manager, hosts[0])
 		}
 		for n, mlid := range mlids {
-			if got := r.spread(t, mlid, members[0]); !slices.Equal(got, members[1:]) {
-				t.Errorf("group %d: a packet reaches %v, want %v", n, got, members[1:])
+			if got := r.spread(t, mlid, hosts[1]); !slices.Equal(got, members(n)[1:]) {
+				t.Errorf("group %d: a packet reaches %v, want %v", n, got, members(n)[1:])
 			}
 		}
 		if again := r.join(t, mgid(7), 0, hosts[3]); again != mlids[7] {

@@ -39,6 +39,13 @@ func (t *tables) forget(guid ib.GUID) {
 	t.held.Forget(guid)
 }
 
+// forgetAll forgets what all switches hold.
+func (t *tables) forgetAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held = plan.NewHeld()
+}
+
 // MFT gives a block to subnet administration.
 func (t *tables) MFT(sw ib.GUID, block uint16, position uint8) (b mad.MulticastForwarding, ok bool) {
 	t.mu.RLock()

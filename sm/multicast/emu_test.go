@@ -12,7 +12,6 @@ import (
 	"heddle/ib"
 	"heddle/mad"
 	"heddle/sm/group"
-	"heddle/sm/multicast"
 	"heddle/sm/plan"
 	"heddle/sm/subnet"
 	"heddle/umad"
@@ -95,10 +94,10 @@ func (e *emulated) exchange(list []subnet.Request) {
 	}
 }
 
-func get(blocks []multicast.Block) (list []subnet.Request) {
+func get(blocks []plan.Block) (list []subnet.Request) {
 	for _, b := range blocks {
 		list = append(list, subnet.Request{
-			Node: b.Node, Path: b.Node.Path, Method: mad.MethodGet, Attr: mad.AttrMulticastForwarding, Modifier: b.Modifier,
+			Node: b.Node, Path: b.Node.Path, Method: mad.MethodGet, Attr: b.Attr, Modifier: b.Modifier,
 		})
 	}
 	return list

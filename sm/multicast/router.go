@@ -5,6 +5,7 @@ import (
 	"heddle/ib"
 	"heddle/route"
 	"heddle/sm/group"
+	"heddle/sm/plan"
 	"heddle/sm/subnet"
 )
 
@@ -27,6 +28,8 @@ type Router struct {
 	old    []int32 // edges of the tree at hand
 	ports  group.Ports
 	plan   planner
+
+	adopting *plan.Held // of the next Update; nil for none
 }
 
 // entry is what is known of one MLID.
@@ -71,6 +74,7 @@ func (r *Router) Update(b group.Batch, src Source) Report {
 		r.setPorts(idx, r.ports)
 		r.settle(idx)
 	}
+	r.adopting = nil
 	r.finish()
 	return r.report
 }
@@ -130,6 +134,9 @@ func (r *Router) settle(idx int) {
 	}
 	r.resolve(idx)
 	r.report.CutOff = append(r.report.CutOff, r.groups[idx].cut...)
+	if r.state.Tree(idx).Root < 0 && len(r.groups[idx].leaves) > 0 {
+		r.find(idx)
+	}
 	t := r.state.Tree(idx)
 	switch {
 	case len(r.groups[idx].leaves) == 0:

@@ -24,19 +24,13 @@ type Plan struct {
 	Blind int
 }
 
-// Block is a block of a switch's table.
-type Block struct {
-	Node     *subnet.Node
-	Modifier uint32
-}
-
 // Unknown lists the blocks that are to be written, or may have to be, and of
 // which it is not known what the switches hold. They should be read before Plan
 // is asked, so that what they hold already stays.
-func (r *Router) Unknown(held *plan.Held) (list []Block) {
+func (r *Router) Unknown(held *plan.Held) (list []plan.Block) {
 	for _, w := range r.unsettled(held) {
 		if w.held == nil {
-			list = append(list, Block{r.nodeOf(w.cell), w.modifier()})
+			list = append(list, plan.Block{Node: r.nodeOf(w.cell), Attr: mad.AttrMulticastForwarding, Modifier: w.modifier()})
 		}
 	}
 	return list
@@ -45,7 +39,7 @@ func (r *Router) Unknown(held *plan.Held) (list []Block) {
 // Ahead lists the blocks of the first MLIDs, so many, that it is not known what
 // the switches of the last view hold in. Where they are read in time, Unknown
 // has less to ask for.
-func (r *Router) Ahead(held *plan.Held, mlids int) (list []Block) {
+func (r *Router) Ahead(held *plan.Held, mlids int) (list []plan.Block) {
 	for v := range r.want.cells {
 		id := r.state.Graph.Node(int32(v))
 		n := r.nodes[id]
@@ -57,7 +51,7 @@ func (r *Router) Ahead(held *plan.Held, mlids int) (list []Block) {
 		for block := 0; block*rows < most; block++ {
 			for position := range r.want.cells[v] {
 				if c := (cell{position: uint8(position), block: uint16(block)}); blockOf(s, &c) == nil {
-					list = append(list, Block{n, c.modifier()})
+					list = append(list, plan.Block{Node: n, Attr: mad.AttrMulticastForwarding, Modifier: c.modifier()})
 				}
 			}
 		}

@@ -3,12 +3,21 @@ package plan
 import (
 	"heddle/ib"
 	"heddle/mad"
+	"heddle/sm/subnet"
 )
 
 // Held is what the tables of the switches hold, as far as their answers told:
 // the answer to a Set or a Get is what counts, not what was asked for.
 type Held struct {
 	switches map[ib.GUID]*Switch
+}
+
+// Block is a block of a switch's table, by the attribute and the modifier that
+// name it.
+type Block struct {
+	Node     *subnet.Node
+	Attr     mad.AttrID
+	Modifier uint32
 }
 
 // Switch is what one switch holds.

@@ -24,6 +24,27 @@ func Unicast(v *subnet.View, t *route.LFTs, h *Held) []Stage {
 	return []Stage{tops, blocks}
 }
 
+// Unread lists the blocks of the forwarding tables that switches forward by, up
+// to their LinearFDBTop, and of which it is not known what is in them. A manager
+// that reads them first leaves alone what another one wrote there. Switches that
+// do not answer are left out, and so are those that forward nothing yet.
+func Unread(v *subnet.View, t *route.LFTs, h *Held) (list []Block) {
+	for vertex, table := range t.Tables {
+		n := v.Nodes[t.Graph.Node(int32(vertex))]
+		if n.Stale > 0 || n.Switch.LinearFDBTop == 0 {
+			continue
+		}
+		held := h.Known(n.GUID()).LFT
+		filled := min(len(table), int(n.Switch.LinearFDBTop)+1)
+		for block := 0; block*len(mad.LinearForwarding{}) < filled; block++ {
+			if block >= len(held) || held[block] == nil {
+				list = append(list, Block{n, mad.AttrLinearForwarding, uint32(block)})
+			}
+		}
+	}
+	return list
+}
+
 // appendBlocks appends the blocks of a table that the switch is not known to
 // hold.
 func appendBlocks(list []SMP, n *subnet.Node, table route.LFT, held *Switch) []SMP {

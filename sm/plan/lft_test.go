@@ -58,6 +58,9 @@ func TestUnicast(t *testing.T) {
 		step := func(name, want string) {
 			e.Helper()
 			stages := plan.Unicast(v, tables, held)
+			if list := plan.Unread(v, tables, held); name == "new" && len(list) > 0 {
+				e.Errorf("%d blocks to be read of switches that forward nothing", len(list))
+			}
 			if got := counts(stages); got != want {
 				e.Errorf("%s: %s, want %s", name, got, want)
 			}
@@ -72,6 +75,10 @@ func TestUnicast(t *testing.T) {
 		held.Forget(v.Nodes[tables.Graph.Node(7)].GUID())
 		step("one switch was gone", "lft-top 0, lft 1, ")
 		held = plan.NewHeld()
+		v.Nodes[tables.Graph.Node(5)].Stale = 1
+		if list := plan.Unread(v, tables, held); len(list) != 19 || list[0].Attr != mad.AttrLinearForwarding {
+			e.Errorf("%d blocks to be read, want one of each switch that answers", len(list))
+		}
 		step("nothing is known", "lft-top 0, lft 20, ")
 	})
 }
