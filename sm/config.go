@@ -3,6 +3,7 @@ package sm
 import (
 	"cmp"
 	"log/slog"
+	"math"
 	"runtime"
 	"time"
 
@@ -24,10 +25,19 @@ type Config struct {
 	// Multicast are those that lay the trees of groups, in the same way.
 	Multicast []multicast.Engine
 	// LIDs, Ports and PKeys are the rules of their planners; zero Ports means
-	// plan.DefaultPortRules.
+	// plan.DefaultPortRules. Where the Store has a LID for a port, LIDs.Keep does
+	// not count for it; nor does any of it after another manager was master,
+	// unless LIDsAfterStandby says so.
 	LIDs  plan.LIDRules
 	Ports plan.PortRules
 	PKeys plan.PKeyRules
+
+	LIDsAfterStandby bool
+	// NoReregister never tells clients to join and subscribe again.
+	NoReregister bool
+	// Swept is shown what each sweep that came to its end found and did; nil for
+	// nobody. It is called by the manager's goroutine, which waits for it.
+	Swept func(s Subnet, r *Report)
 	// Groups are the rules of multicast groups; its Prefix and Journal are the
 	// Manager's.
 	Groups group.Config
@@ -54,7 +64,8 @@ type Config struct {
 	Ask subnet.Options
 	// Workers is how many goroutines route; zero means one for each CPU.
 	Workers int
-	// Interval is how often each switch is looked at: 10 s by default. Settle
+	// Interval is how often each switch is looked at: 10 s by default, and below
+	// zero never. Settle
 	// is how long a sweep waits for more of the same event: 50 ms. Retry is
 	// how long after a sweep that failed the next one comes: 1 s.
 	Interval, Settle, Retry time.Duration
@@ -85,7 +96,9 @@ func (c Config) filled() Config {
 	if c.Workers <= 0 {
 		c.Workers = runtime.NumCPU()
 	}
-	c.Interval = cmp.Or(c.Interval, 10*time.Second)
+	if c.Interval = cmp.Or(c.Interval, 10*time.Second); c.Interval < 0 {
+		c.Interval = math.MaxInt64
+	}
 	c.Settle = cmp.Or(c.Settle, 50*time.Millisecond)
 	c.Retry = cmp.Or(c.Retry, time.Second)
 	c.Patience = cmp.Or(c.Patience, 2)

@@ -114,6 +114,7 @@ func (m *Manager) act(ctx context.Context, a election.Action) (left bool) {
 		m.lead(ctx, a.Reason)
 	case election.Follow:
 		m.cfg.Log.Info("standby", "master", a.Peer.Port, "reason", a.Reason)
+		m.dropGiven()
 		m.follow()
 	case election.Leave:
 		m.follow()
@@ -233,7 +234,7 @@ func (m *Manager) talk(a election.Action, method mad.Method, modifier uint32, in
 	d.SetHeader(mad.Header{
 		Class: mad.ClassDirected, ClassVersion: 1, Method: method, Attr: mad.AttrSMInfo, Modifier: modifier,
 	})
-	d.SetMKey(m.cfg.Ports.MKey)
+	d.SetMKey(m.mkey)
 	unanswered := func() { m.vote.do(func(e *election.Machine) { e.Unanswered(time.Now(), a.ID) }) }
 	if err := d.SetPath(a.Peer.Path); err != nil {
 		unanswered()
@@ -270,7 +271,7 @@ func (m *Manager) announce() {
 	msg := &umad.Message{Address: umad.ToSMA(own.SMLID), Data: make([]byte, mad.Size)}
 	d := msg.Datagram()
 	d.SetHeader(mad.Header{Class: mad.ClassLID, ClassVersion: 1, Method: mad.MethodTrap, Attr: mad.AttrNotice})
-	d.SetMKey(m.cfg.Ports.MKey)
+	d.SetMKey(m.mkey)
 	n.AppendTo(d.Data()[:0])
 	err = m.port.Start(msg, m.cfg.Ask.Call, func(_ *umad.Message, err error) {
 		if err != nil {
@@ -299,4 +300,6 @@ func (m *Manager) newVote() (*vote, error) {
 // reregister tells whether the clients of a port are to join and subscribe
 // again: those of ports that the manager has not set up before, unless it knows
 // their groups from before.
-func (m *Manager) reregister(guid ib.GUID) bool { return !m.known[guid] }
+func (m *Manager) reregister(guid ib.GUID) bool {
+	return !m.cfg.NoReregister && !m.known[guid]
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,11 +46,16 @@ type Manager struct {
 	ahead   []plan.Block // to be read when nothing else is to be done, see readAhead
 	// unsettled are the MLIDs whose tables are not all written.
 	unsettled []ib.MLID
-	stages    Stages                 // of all that was done so far
+	stages    Stages      // of all that was done so far
+	lfts      *route.LFTs // of the last sweep
+	given     map[ib.GUID]plan.LIDRange
+	mkey      mad.MKey               // for all goroutines
+	next      atomic.Pointer[Config] // see Reconfigure
 	status    atomic.Pointer[Status] // without what is counted elsewhere; nil before the first sweep
 	reroutes  chan chan<- Rerouted
 	traps     *trapLedger
 	babbling  chan trapSource // whose links are to be disabled
+	visits    chan visit
 
 	entriesMu sync.Mutex
 	entries   []group.Entry // of the groups' journal, not told yet; guarded by entriesMu
@@ -64,8 +70,10 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 	m := &Manager{
 		port: port, cfg: cfg, wanted: make(chan string, 1), joined: make(chan struct{}, 1),
 		reroutes: make(chan chan<- Rerouted), traps: newTrapLedger(cfg.Traps), babbling: make(chan trapSource, 16),
+		visits: make(chan visit), given: cfg.LIDs.Keep, mkey: cfg.Ports.MKey,
 		asked: make(chan *umad.Message, askedLimit), tables: &tables{held: plan.NewHeld()}, known: map[ib.GUID]bool{},
 	}
+	m.cfg.LIDs.Keep = maps.Clone(m.given)
 	m.cfg.Ask.Progress = func(int) { m.vote.active() }
 	m.cfg.Ports.Reregister = func(p plan.PortRef) bool { return m.reregister(p.At().GUID) }
 	var err error
@@ -130,6 +138,10 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 	}
 	m.deadlock(lfts, r)
 	m.tellPorts(m.show(lfts))
+	m.lfts = lfts
+	if m.cfg.Swept != nil {
+		m.cfg.Swept(m.subnet(), r)
+	}
 	m.cfg.Log.Info("subnet up", "nodes", r.Nodes, "switches", r.Switches, "engine", r.Engine,
 		"asked", r.Asked, "sent", r.Sent, "failed", r.Failed, "again", r.Again)
 	return r, nil

@@ -170,6 +170,7 @@ func (m *Manager) recall() error {
 		m.cfg.LIDs.Keep[guid] = plan.LIDRange{First: r.First, Last: r.Last}
 		m.known[guid] = true // its clients' groups and subscriptions are here
 	}
+	m.fillLIDs()
 	return nil
 }
 

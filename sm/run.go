@@ -82,8 +82,11 @@ func (m *Manager) loop(ctx, working context.Context) error {
 			m.vote.do(func(e *election.Machine) { e.Advance(time.Now()) })
 		case why := <-m.wanted:
 			err = m.asMaster(working, func(ctx context.Context) error { return m.settled(ctx, why) })
+			tick.Reset(m.cfg.Interval)
 		case <-tick.C:
 			err = m.asMaster(working, m.look)
+		case v := <-m.visits:
+			m.visited(v)
 		case done := <-m.reroutes:
 			err = m.reroute(working, done)
 		case source := <-m.babbling:
@@ -156,6 +159,7 @@ func (m *Manager) settled(ctx context.Context, why string) error {
 		why += ", " + also
 	default:
 	}
+	m.reconfigured()
 	m.cfg.Log.Info("sweeping", "why", why)
 	began := time.Now()
 	r, err := m.Sweep(ctx)

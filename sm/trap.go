@@ -84,7 +84,7 @@ func (m *Manager) repress(msg *umad.Message) {
 		m.cfg.Log.Warn("trap not answered", "lid", msg.LID, "error", err)
 		return
 	}
-	msg.Datagram().SetMKey(m.cfg.Ports.MKey)
+	msg.Datagram().SetMKey(m.mkey)
 	if err := m.port.Send(msg); err != nil {
 		m.cfg.Log.Warn("trap not answered", "lid", msg.LID, "error", err)
 	}
