@@ -75,6 +75,7 @@ func (e emulated) send(held *plan.Held, stages ...plan.Stage) (sent int) {
 			}
 			if err == nil {
 				held.Answered(q.Node.GUID(), q.Attr, q.Modifier, d.Data())
+				held.Told(q.Node.GUID(), q.Port, q.Attr, q.Modifier, d.Data(), true)
 			}
 			return err
 		})
@@ -102,4 +103,15 @@ func (e emulated) address(held *plan.Held, r plan.PortRules) *subnet.View {
 	e.send(held, plan.Addresses(v, lids, r))
 	v.Rebuild()
 	return v
+}
+
+// read gets tables, tells held of them, and returns how many there were.
+func (e emulated) read(held *plan.Held, list []plan.SMP) int {
+	e.Helper()
+	for i := range list {
+		q := &list[i]
+		data := e.get(q.Node, q.Attr, q.Modifier)
+		held.Told(q.Node.GUID(), q.Port, q.Attr, q.Modifier, data, true)
+	}
+	return len(list)
 }

@@ -10,6 +10,7 @@ import (
 // the answer to a Set or a Get is what counts, not what was asked for.
 type Held struct {
 	switches map[ib.GUID]*Switch
+	tables   map[ib.GUID]map[tableKey]table
 }
 
 // Block is a block of a switch's table, by the attribute and the modifier that
@@ -30,7 +31,9 @@ type Switch struct {
 }
 
 // NewHeld is the state of knowing nothing.
-func NewHeld() *Held { return &Held{switches: map[ib.GUID]*Switch{}} }
+func NewHeld() *Held {
+	return &Held{switches: map[ib.GUID]*Switch{}, tables: map[ib.GUID]map[tableKey]table{}}
+}
 
 // Switch is what a switch holds; it is made where nothing was known.
 func (h *Held) Switch(guid ib.GUID) *Switch {
@@ -51,8 +54,11 @@ func (h *Held) Known(guid ib.GUID) Switch {
 	return Switch{}
 }
 
-// Forget forgets what a switch holds: it was gone, and may have lost its power.
-func (h *Held) Forget(guid ib.GUID) { delete(h.switches, guid) }
+// Forget forgets what a node holds: it was gone, and may have lost its power.
+func (h *Held) Forget(guid ib.GUID) {
+	delete(h.switches, guid)
+	delete(h.tables, guid)
+}
 
 // Unsure forgets one block of a table: a Set of it was not answered, and may have
 // been done or not.

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+
 	"heddle/ib"
 	"heddle/mad"
 	"heddle/sm/subnet"
@@ -28,6 +30,9 @@ type PortRules struct {
 	VLStallCount, LeafVLStallCount uint8
 	// PhyErrors and OverrunErrors are the thresholds of traps 129 and 130.
 	PhyErrors, OverrunErrors uint8
+	// QoS is what the tables of the lanes are written by; nil where they stay as
+	// the ports have them.
+	QoS *QoSRules
 	// Reregister tells for a port whether its clients have to join and
 	// subscribe again.
 	Reregister func(p PortRef) bool
@@ -93,10 +98,11 @@ func (p PortRef) keyPort() uint8 {
 
 // Links is the stages that set links up and take ports to Active: one for what
 // the ends agree on, in which ports in Init go to Armed, and one to Active. A
-// link that is up already with another MTU or number of lanes is taken down,
-// and comes up in Init: again says that another sweep has to follow.
+// link that is up already with another MTU or number of lanes at an end of it is
+// taken down, in a stage of its own, and comes up in Init: again says that
+// another sweep has to follow.
 func Links(v *subnet.View, r PortRules) (stages []Stage, again bool) {
-	armed, active := Stage{Name: "armed"}, Stage{Name: "active"}
+	armed, active, down := Stage{Name: "armed"}, Stage{Name: "active"}, Stage{Name: "down"}
 	for _, n := range v.Nodes {
 		for i := range n.Ports {
 			p := PortRef{n, uint8(i)}
@@ -106,24 +112,54 @@ func Links(v *subnet.View, r PortRules) (stages []Stage, again bool) {
 			want, changed := p.wanted(r)
 			told := p.At().Info
 			switch {
+			case p.comesAnew(r):
+				if again = true; p.isNearer() {
+					want.PortState = mad.PortDown
+					down.SMPs = append(down.SMPs, p.set(want))
+				}
+				continue
 			case told.PortState == mad.PortInit:
 				want.PortState = mad.PortArmed
-			case want.NeighborMTU != told.NeighborMTU || want.OperationalVLs != told.OperationalVLs:
-				want.PortState, again = mad.PortDown, true
 			case !changed && told.PortState == mad.PortActive:
 				continue
 			}
 			if changed || want.PortState != mad.PortNoChange {
-				armed.SMPs = append(armed.SMPs, set(n, p.keyPort(), mad.AttrPortInfo, modifier(p), want))
+				armed.SMPs = append(armed.SMPs, p.set(want))
 			}
-			if want.PortState != mad.PortDown && told.PortState < mad.PortActive {
-				up := want
-				up.PortState = mad.PortActive
-				active.SMPs = append(active.SMPs, set(n, p.keyPort(), mad.AttrPortInfo, modifier(p), up))
+			if told.PortState < mad.PortActive {
+				want.PortState = mad.PortActive
+				active.SMPs = append(active.SMPs, p.set(want))
 			}
 		}
 	}
-	return []Stage{armed, active}, again
+	return []Stage{armed, active, down}, again
+}
+
+// set writes the port's PortInfo.
+func (p PortRef) set(info mad.PortInfo) SMP {
+	return set(p.Node, p.keyPort(), mad.AttrPortInfo, modifier(p), info)
+}
+
+// comesAnew tells whether the link has to come up with other settings: an end
+// of it that left Init has wrong ones.
+func (p PortRef) comesAnew(r PortRules) bool {
+	peer, number, ok := p.Node.Peer(p.Port)
+	return ok && (p.isWrong(r) || PortRef{peer, number}.isWrong(r))
+}
+
+func (p PortRef) isWrong(r PortRules) bool {
+	want, _ := p.wanted(r)
+	told := &p.At().Info
+	return told.PortState > mad.PortInit &&
+		(want.NeighborMTU != told.NeighborMTU || want.OperationalVLs != told.OperationalVLs)
+}
+
+// isNearer tells whether the port is the end of its link where the link is
+// taken down: the one that is reached without it, so that the answer comes back.
+func (p PortRef) isNearer() bool {
+	peer, number, _ := p.Node.Peer(p.Port)
+	return cmp.Or(cmp.Compare(len(p.At().Path), len(peer.Ports[number].Path)),
+		cmp.Compare(p.Node.ID, peer.ID), cmp.Compare(p.Port, number)) < 0
 }
 
 // hasState tells whether the port has a state to be set: it answered, its link
@@ -145,8 +181,11 @@ func (p PortRef) hasState() bool {
 func (p PortRef) wanted(r PortRules) (want mad.PortInfo, changed bool) {
 	x := p.At()
 	want = quiet(x)
+	if r.QoS != nil && p.hasLanes() {
+		want.VLHighLimit = r.QoS.of(p).HighLimit
+	}
 	if p.Port == 0 {
-		return want, false
+		return want, want != quiet(x)
 	}
 	peer, number, _ := p.Node.Peer(p.Port)
 	other := &peer.Ports[number].Info

@@ -116,12 +116,25 @@ func TestLinks(t *testing.T) {
 		{"another threshold", func(p ports) { asTheyShouldBe(p); p.host0.OverrunErrors = 1 }, []string{"armed host-0/1 NoChange MTU 4096 VLs 8"}, false},
 		{
 			"another MTU takes the link down", func(p ports) { asTheyShouldBe(p); p.host0.NeighborMTU, p.to0.NeighborMTU = ib.MTU2048, ib.MTU2048 },
-			[]string{"armed host-0/1 Down MTU 4096 VLs 8", "armed switch/1 Down MTU 4096 VLs 8"},
+			[]string{"down host-0/1 Down MTU 4096 VLs 8"}, // one end is enough, the nearer one
+			true,
+		},
+		{
+			"another MTU at one end", func(p ports) { asTheyShouldBe(p); p.host1.NeighborMTU = ib.MTU2048 },
+			[]string{"down switch/2 Down MTU 4096 VLs 8"},
+			true,
+		},
+		{
+			"other lanes at one end, the other in Init", func(p ports) {
+				asTheyShouldBe(p)
+				p.host1.OperationalVLs, p.host1.PortState, p.to1.PortState = vls1, mad.PortArmed, mad.PortInit
+			},
+			[]string{"down switch/2 Down MTU 4096 VLs 8"},
 			true,
 		},
 		{
 			"an MTU that one end cannot", func(p ports) { asTheyShouldBe(p); p.host1.MTUCap = ib.MTU1024 },
-			[]string{"armed host-1/1 Down MTU 1024 VLs 8", "armed switch/2 Down MTU 1024 VLs 8"},
+			[]string{"down switch/2 Down MTU 1024 VLs 8"},
 			true,
 		},
 		{"mixed lanes", func(p ports) {
