@@ -33,6 +33,9 @@ type Config struct {
 	PKeys plan.PKeyRules
 
 	LIDsAfterStandby bool
+	// QoS is how service levels share links, where it is in use or wanted in
+	// any case; nil means plan.DefaultQoSRules.
+	QoS *plan.QoSRules
 	// NoReregister never tells clients to join and subscribe again.
 	NoReregister bool
 	// Swept is shown what each sweep that came to its end found and did; nil for
@@ -92,6 +95,9 @@ func (c Config) filled() Config {
 	}
 	if c.Ports.Reregister == nil {
 		c.Ports = plan.DefaultPortRules()
+	}
+	if c.QoS == nil {
+		c.QoS = plan.DefaultQoSRules()
 	}
 	if c.Workers <= 0 {
 		c.Workers = runtime.NumCPU()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -128,6 +129,9 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return r, err
 	}
+	if err := m.lanes(ctx, r); err != nil {
+		return r, err
+	}
 	if err := m.multicast(ctx, r); err != nil {
 		return r, err
 	}
@@ -160,7 +164,7 @@ func (m *Manager) observe(view *subnet.View) {
 		}
 	}
 	for _, n := range view.Nodes {
-		if !before[n.GUID()] || n.IsSwitch() && n.Switch.LinearFDBTop == 0 {
+		if !before[n.GUID()] || mayHaveRestarted(n) {
 			m.tables.forget(n.GUID())
 		}
 	}
@@ -168,6 +172,15 @@ func (m *Manager) observe(view *subnet.View) {
 		m.cfg.Log.Warn("sweep", "fault", f.String())
 	}
 	m.view = view
+}
+
+// mayHaveRestarted tells whether a node may have lost what it held: a switch
+// that forwards nothing, an adapter with a link that came up.
+func mayHaveRestarted(n *subnet.Node) bool {
+	if n.IsSwitch() {
+		return n.Switch.LinearFDBTop == 0
+	}
+	return slices.ContainsFunc(n.Ports, func(p subnet.Port) bool { return p.Answered && p.Info.PortState == mad.PortInit })
 }
 
 // address gives the ports their P_Keys and LIDs.
@@ -338,6 +351,9 @@ func (m *Manager) send(ctx context.Context, s *plan.Stage) (failed int, err erro
 		m.vote.active()
 		if err != nil {
 			m.tables.unsure(q.Node.GUID(), q.Attr, q.Modifier)
+			m.tables.doubt(q)
+		} else {
+			m.tables.told(q, d)
 		}
 		if err == nil && d.Status() != mad.StatusOK {
 			err = fmt.Errorf("status %v", d.Status())

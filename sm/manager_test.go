@@ -57,6 +57,11 @@ type managed struct {
 
 func manage(t *testing.T, spec string, cfg emu.Config, test func(t *testing.T, m managed)) {
 	t.Helper()
+	manageWith(t, spec, cfg, config(t, 5), test)
+}
+
+func manageWith(t *testing.T, spec string, cfg emu.Config, own sm.Config, test func(t *testing.T, m managed)) {
+	t.Helper()
 	f, err := topology.Generate(spec)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +76,7 @@ func manage(t *testing.T, spec string, cfg emu.Config, test func(t *testing.T, m
 			t.Fatal(err)
 		}
 		port := umad.NewPort(dev)
-		m, err := sm.New(port, config(t, 5))
+		m, err := sm.New(port, own)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,6 +85,16 @@ func manage(t *testing.T, spec string, cfg emu.Config, test func(t *testing.T, m
 			t.Error(err)
 		}
 	})
+}
+
+// sweep sweeps, and wants nothing to fail.
+func (m managed) sweep(t *testing.T) *sm.Report {
+	t.Helper()
+	r, err := m.Sweep(t.Context())
+	if err != nil || r.Failed > 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	return r
 }
 
 // status is what the subnet is like.

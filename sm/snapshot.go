@@ -1,6 +1,7 @@
 package sm
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -15,8 +16,10 @@ import (
 // tables is what the switches are known to hold, for the manager, which writes
 // it, and for subnet administration, which reads the multicast tables.
 type tables struct {
-	mu   sync.RWMutex
-	held *plan.Held // guarded by mu where it is written, and read by MFT
+	mu sync.RWMutex
+	// held is guarded by mu where it is written, and read by others than the
+	// manager; its tables of ports, which others write as well, always are.
+	held *plan.Held
 }
 
 // answered takes the answer to a Get or a Set.
@@ -31,6 +34,31 @@ func (t *tables) unsure(guid ib.GUID, attr mad.AttrID, modifier uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.held.Unsure(guid, attr, modifier)
+}
+
+// told takes the answer to a Get or a Set of a port's table.
+func (t *tables) told(q *plan.SMP, d *mad.Datagram) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held.Told(q.Node.GUID(), q.Port, q.Attr, q.Modifier, d.Data(), d.Status() == mad.StatusOK)
+}
+
+func (t *tables) doubt(q *plan.SMP) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held.Doubt(q.Node.GUID(), q.Port, q.Attr, q.Modifier)
+}
+
+func (t *tables) unknownLanes(v *subnet.View, r plan.PortRules) []plan.SMP {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return slices.Collect(plan.UnknownLanes(v, r, t.held))
+}
+
+func (t *tables) laneStage(v *subnet.View, r plan.PortRules) plan.Stage {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return plan.LaneStage(v, r, t.held)
 }
 
 func (t *tables) forget(guid ib.GUID) {
@@ -66,7 +94,7 @@ func (m *Manager) show(lfts *route.LFTs) admin.Changes {
 // snapshot is what subnet administration tells of a sweep.
 func (m *Manager) snapshot(lfts *route.LFTs) *admin.Snapshot {
 	v := m.view
-	s := admin.Subnet{Prefix: m.cfg.Ports.Prefix, Nodes: make([]admin.Node, len(v.Nodes)), MFTs: m.tables, Lifetime: packetLifetime}
+	s := admin.Subnet{Prefix: m.cfg.Ports.Prefix, Nodes: make([]admin.Node, len(v.Nodes)), MFTs: m.tables, Lifetime: packetLifetime, SLs: m.levels()}
 	for i, n := range v.Nodes {
 		s.Nodes[i] = adminNode(n)
 	}
@@ -79,6 +107,17 @@ func (m *Manager) snapshot(lfts *route.LFTs) *admin.Snapshot {
 		m.cfg.Log.Warn("subnet administration", "error", err)
 	}
 	return snapshot
+}
+
+// levels are the service levels of the partitions that have others than 0.
+func (m *Manager) levels() map[uint16]ib.SL {
+	levels := map[uint16]ib.SL{}
+	for _, p := range m.cfg.PKeys.Config().Partitions() {
+		if p.SL != 0 {
+			levels[p.Base] = p.SL
+		}
+	}
+	return levels
 }
 
 // packetLifetime is how long a packet may live, about a second.

@@ -25,6 +25,9 @@ type Partition struct {
 	Base uint16
 	// Index0 says that it belongs at the first index of its members' tables.
 	Index0 bool
+	// SL is the service level of its members' paths. OpenSM has it count only
+	// with Options.QoS, and so does Read.
+	SL ib.SL
 }
 
 // Group is a multicast group that exists without members. Its MGID is unique

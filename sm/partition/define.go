@@ -57,8 +57,12 @@ func (p *parser) warnGenerated(base uint16, generated bool, at place) {
 	}
 }
 
-// finish notes the broadcast group, now that all of the definition was read.
+// finish notes the service level and the broadcast group, now that all of the
+// definition was read.
 func (p *parser) finish(d *definition) {
+	if p.o.QoS && d.params.sl.ok {
+		d.SL = d.params.sl.v
+	}
 	if d.ipoib && !d.dropped {
 		p.asked[d.Base] = append(p.asked[d.Base], wish{params: p.shared(d), at: d.at})
 	}

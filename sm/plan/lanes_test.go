@@ -72,7 +72,9 @@ func TestLanes(t *testing.T) {
 			nil,
 		},
 		{
-			"a wildcard", func(v *subnet.View, _ *plan.PortRules) { nodesByName(v)["switch"].Switch.OptimizedSLtoVLMappingProgramming = 1 },
+			"a wildcard", func(v *subnet.View, _ *plan.PortRules) {
+				nodesByName(v)["switch"].Switch.OptimizedSLtoVLMappingProgramming = 1
+			},
 			map[string]mad.SLtoVLMapping{"host-0": mappingOf(8), "host-1": mappingOf(8), "switch *-1": mappingOf(8), "switch *-2": mappingOf(8)},
 		},
 		{"fewer by rule, one level dropped", func(_ *subnet.View, r *plan.PortRules) {

@@ -26,12 +26,17 @@ type table struct {
 }
 
 // Told takes the answer to a Get or a Set of a table of a port: its data, or,
-// with ok false, that the port has no such table.
+// with ok false, that the port has no such table. Other attributes change
+// nothing.
 func (h *Held) Told(guid ib.GUID, port uint8, attr mad.AttrID, modifier uint32, data []byte, ok bool) {
+	length := tableLen(attr, modifier)
+	if length == 0 {
+		return
+	}
 	t := table{none: !ok}
 	if ok {
 		var whole [64]byte
-		copy(whole[:tableLen(attr)], data)
+		copy(whole[:length], data)
 		t.data = unique.Make(whole)
 	}
 	if h.tables[guid] == nil {
@@ -40,12 +45,22 @@ func (h *Held) Told(guid ib.GUID, port uint8, attr mad.AttrID, modifier uint32, 
 	h.tables[guid][tableKey{attr, port, modifier}] = t
 }
 
-// tableLen is how many bytes of a MAD's data are the table.
-func tableLen(attr mad.AttrID) int {
-	if attr == mad.AttrSLtoVLMapping {
+// tableLen is how many bytes of a MAD's data are the table, 0 for what is not
+// kept here.
+func tableLen(attr mad.AttrID, modifier uint32) int {
+	switch attr {
+	case mad.AttrSLtoVLMapping:
 		return mad.SLtoVLMapping{}.Len()
+	case mad.AttrVLArbitration, mad.AttrGUIDInfo:
+		return 64
+	case mad.AttrPKeyTable:
+		if port, _ := mad.SplitPKeyTableModifier(modifier); port > 0 {
+			return 64
+		}
+		return 0 // a sweep reads it
+	default:
+		return 0
 	}
-	return 64
 }
 
 // Doubt forgets a table of a port: a Set of it was not answered.
