@@ -42,6 +42,7 @@ type smFlags struct {
 	limits   group.Limits
 	traps    sm.TrapRules
 	babbling bool
+	share    string
 }
 
 func (a *app) smCommand() *cobra.Command {
@@ -79,6 +80,7 @@ func (a *app) smCommand() *cobra.Command {
 	flags.IntVar(&f.traps.Unhealthy, "trap-repeats", 10, "after so many repeated traps of errors a port counts as unhealthy")
 	flags.DurationVar(&f.traps.Window, "trap-window", 5*time.Second, "what comes later than this after the last one is no repetition")
 	flags.BoolVar(&f.babbling, "babbling-port-policy", false, "disable the link of a port that repeats traps of errors 250 times")
+	flags.StringVar(&f.share, "share-mlids", "off", "which groups of one partition may share an MLID: off, ipv6 (solicited-node groups, always) or all (those, and any where no MLID is free)")
 	flags.StringVar(&f.ctl, "ctl", "", ctlUsage)
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `ADDRESS`, such as 127.0.0.1:9109")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log more")
@@ -151,6 +153,15 @@ func (a *app) smConfig(f smFlags) (cfg sm.Config, err error) {
 	}
 	if cfg.Traps = f.traps; f.babbling {
 		cfg.Traps.DisableAt = babblingLimit
+	}
+	switch f.share {
+	case "off":
+	case "ipv6":
+		cfg.Groups.ShareSolicitedNode = true
+	case "all":
+		cfg.Groups.ShareSolicitedNode, cfg.Groups.Share = true, true
+	default:
+		return cfg, usagef("--share-mlids %s: want off, ipv6 or all", f.share)
 	}
 	f.limits.Pending = f.limits.Groups
 	cfg.Groups.Limits = f.limits

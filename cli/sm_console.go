@@ -117,7 +117,7 @@ func smText(s sm.Status) string {
 		fmt.Fprintf(w, "last\t%s\n", lastSweep(s.Last))
 		fmt.Fprintf(w, "SMPs\t%s asked, %s sent, %s failed\n", count(s.Asked), count(s.Sent), count(s.Refused))
 		fmt.Fprintf(w, "groups\t%s plain, %s collected: %s; %s\n", text.Thousands(s.ByState[0]), text.Thousands(s.Groups.Collected), collected(s), text.Count(s.Groups.Members, "member"))
-		fmt.Fprintf(w, "MLIDs\t%d used, %d shared, %d retiring, %s\n", s.Groups.MLIDs, s.Groups.Shared, s.Groups.Retiring, unsettled(s.Unsettled))
+		fmt.Fprintf(w, "MLIDs\t%d used, %d shared by %s, %d retiring, %s\n", s.Groups.MLIDs, s.Groups.Shared, text.Count(s.Sharing, "group"), s.Groups.Retiring, unsettled(s.Unsettled))
 		fmt.Fprintf(w, "trees\tEFI at most %d, %s in all; %s batches\n", s.MaxEFI, text.Count(s.TreeLinks, "link"), count(s.Batches))
 		fmt.Fprintf(w, "stages\t%v; read ahead %v\n", s.Stages, s.Stages.Ahead.Round(time.Millisecond))
 		fmt.Fprintf(w, "last batch\t%v\n", s.Batch)
@@ -169,7 +169,7 @@ func smObject(s sm.Status) map[string]any {
 		"sweeps": s.Sweeps, "sweepsFailed": s.Failed, "batches": s.Batches,
 		"smpsAsked": s.Asked, "smpsSent": s.Sent, "smpsFailed": s.Refused,
 		"groups": s.Groups.Groups, "members": s.Groups.Members, "groupStates": states,
-		"mlids": s.Groups.MLIDs, "mlidsShared": s.Groups.Shared, "mlidsRetiring": s.Groups.Retiring, "mlidsUnsettled": len(s.Unsettled),
+		"mlids": s.Groups.MLIDs, "mlidsShared": s.Groups.Shared, "groupsSharing": s.Sharing, "mlidsRetiring": s.Groups.Retiring, "mlidsUnsettled": len(s.Unsettled),
 		"maxEFI": s.MaxEFI, "treeLinks": s.TreeLinks,
 		"stages": stagesObject(s.Stages), "lastBatch": stagesObject(s.Batch),
 		"saAnswered": s.SA.Answered, "saRefused": s.SA.Refused, "saBusy": s.SA.Busy, "saSilent": s.SA.Silent,

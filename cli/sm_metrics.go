@@ -86,6 +86,7 @@ func smMetrics(s sm.Status) []metric {
 		{"mlids", "MLIDs in use, of them those that serve several groups and those not written to all switches, and those that wait to be free", "use", prometheus.GaugeValue, map[string]float64{
 			"used": float64(s.Groups.MLIDs), "shared": float64(s.Groups.Shared), "retiring": float64(s.Groups.Retiring), "unsettled": float64(len(s.Unsettled)),
 		}},
+		gauge("groups_sharing", "multicast groups that share their MLID with others", s.Sharing),
 		gauge("efi_max", "trees on the most loaded link between switches", s.MaxEFI),
 		gauge("tree_links", "links of all trees together", s.TreeLinks),
 		{"stage_seconds_total", "time of what was done for groups, by its parts", "stage", prometheus.CounterValue, map[string]float64{

@@ -25,6 +25,7 @@ func TestMetrics(t *testing.T) {
 		Groups:  group.Stats{Members: 15, MLIDs: 16, Shared: 17, Retiring: 18},
 		ByState: map[group.State]int{0: 19, group.Ready: 20},
 		Stages:  sm.Stages{Routing: 25 * time.Second, Planning: 26 * time.Second, Reading: 27 * time.Second, Ahead: 28 * time.Second, Writing: 29 * time.Second},
+		Sharing: 25,
 		SA:      admin.Stats{Answered: 21, Refused: 45, Busy: 23, Silent: 24},
 	}
 	const want = `heddle_sm_batches_total 5
@@ -35,6 +36,7 @@ heddle_sm_groups{state="Ready"} 20
 heddle_sm_groups{state="ReceivingJoinReq"} 0
 heddle_sm_groups{state="ReceivingLeaveReq"} 0
 heddle_sm_groups{state="plain"} 19
+heddle_sm_groups_sharing 25
 heddle_sm_last_sweep_seconds 0.008
 heddle_sm_last_sweep_timestamp_seconds 7.5
 heddle_sm_links 3

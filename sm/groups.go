@@ -141,6 +141,7 @@ func (p ports) Ports(mlid ib.MLID, into group.Ports) group.Ports {
 
 // told logs what routing did.
 func (m *Manager) told(r multicast.Report) {
+	m.showReach()
 	for _, f := range r.Failures {
 		m.cfg.Log.Warn("multicast routing", "engine", f.Engine, "mlid", f.MLID, "error", f.Err)
 	}

@@ -32,6 +32,7 @@ type Manager struct {
 	serving atomic.Pointer[admin.Server]
 	keeper  keeper
 	router  *multicast.Router
+	reach   atomic.Pointer[multicast.Reach] // of the router, for joins; nil before it was asked for
 	vote    *vote
 	tables  *tables
 	// leading says that the manager is the master, programmed that it has swept

@@ -178,6 +178,8 @@ func (m *Manager) recall() error {
 func (m *Manager) begin(groups func(group.Config) (*group.Table, error)) error {
 	cfg := m.cfg.Groups
 	cfg.Prefix, cfg.Journal = m.cfg.Ports.Prefix, m.journal
+	var table *group.Table
+	cfg.ShareCost = func(_ ib.MGID, first ib.GID, with ib.MLID) int { return m.shareCost(table, first, with) }
 	table, err := groups(cfg)
 	if err != nil {
 		return err

@@ -41,6 +41,8 @@ type Status struct {
 	// others. SA counts requests. Both are of the moment.
 	Groups  group.Stats
 	ByState map[group.State]int
+	// Sharing are the groups that share their MLID with others.
+	Sharing int
 	SA      admin.Stats
 	// Ports told of errors on their links or of wrong keys, the unhealthy first.
 	// Traps counts all traps by number, 0 for those of vendors. Both are of the
@@ -70,7 +72,9 @@ func (m *Manager) Status() Status {
 	s.Ports, s.Traps = m.traps.ports(time.Now())
 	s.ByState = map[group.State]int{}
 	m.server().Groups(func(t *group.Table) {
-		s.Groups = t.Stats()
+		if s.Groups = t.Stats(); s.Groups.Shared > 0 {
+			s.Sharing = sharing(t)
+		}
 		for g := range t.Groups() {
 			s.ByState[g.State]++
 		}

@@ -511,12 +511,21 @@ func TestUnanswered(t *testing.T) {
 func TestExtraLinks(t *testing.T) {
 	w := newWorld(t, generate(t, "fat-tree:k=4"), engine(t, "weave", 1))
 	w.have(first, []int{0, 3}, nil)
-	for host, want := range map[int]int{1: 0, 2: 0, 4: 3, 99: 0} {
-		if n := w.r.ExtraLinks(hostGUID(host), first); n != want {
-			t.Errorf("host %d: %d links more, want %d", host, n, want)
+	x := w.r.Reach(nil)
+	expect := func(what string, x *multicast.Reach, host int, mlid ib.MLID, want int, members ...ib.GUID) {
+		t.Helper()
+		if extra := x.ExtraLinks(hostGUID(host), mlid, slices.Values(members)); extra != want {
+			t.Errorf("host %d, %s: %d links more, want %d", host, what, extra, want)
 		}
 	}
-	if n := w.r.ExtraLinks(hostGUID(4), first+1); n != 0 {
-		t.Errorf("%d links more for an MLID without a tree", n)
+	for host, want := range map[int]int{1: 0, 2: 0, 4: 3, 99: 0} {
+		expect("a tree", x, host, first, want)
 	}
+	expect("no tree and no members", x, 4, first+1, 0)
+	expect("no tree, but members", x, 4, first+1, 2, hostGUID(0), hostGUID(6))
+	w.have(first+1, []int{4, 6}, nil)
+	later := w.r.Reach(x)
+	expect("the tree was laid", later, 4, first+1, 0)
+	expect("what was given out before", x, 4, first+1, 2, hostGUID(6))
+	expect("a tree that stayed", later, 4, first, 3)
 }

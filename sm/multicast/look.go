@@ -114,28 +114,3 @@ func (r *Router) MLIDsThrough(node ib.GUID, port uint16) (list []ib.MLID) {
 	}
 	return list
 }
-
-// ExtraLinks is how many links more the tree of an MLID would use if a port
-// were reached too, 0 where there is no tree or no way. It is a cost for
-// group.Config.ShareCost.
-func (r *Router) ExtraLinks(port ib.GUID, mlid ib.MLID) int {
-	idx, ok := index(mlid)
-	if !ok || r.state == nil {
-		return 0
-	}
-	t, tree := r.tier(idx), r.state.Tree(idx)
-	at, why := r.leaf(t, port)
-	if tree.Root < 0 || why != "" {
-		return 0
-	}
-	row := t.h.From(at.vertex)
-	least := row[tree.Root]
-	for _, e := range tree.Edges {
-		a, b := t.g.Ends(e)
-		least = min(least, row[a], row[b])
-	}
-	if least == route.Far {
-		return 0
-	}
-	return int(least)
-}

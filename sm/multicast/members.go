@@ -3,6 +3,7 @@ package multicast
 import (
 	"slices"
 
+	"heddle/fabric"
 	"heddle/ib"
 )
 
@@ -75,18 +76,20 @@ func (r *Router) largest(e *entry, t *tier) int32 {
 }
 
 // leaf is the port of a switch that a port hangs on, or why it is not reached.
-func (r *Router) leaf(t *tier, guid ib.GUID) (at tap, why string) {
-	end, ok := r.fabric.ByPortGUID(guid)
-	if !ok || !r.fabric.NodeUp(end.Node) {
+func (r *Router) leaf(t *tier, guid ib.GUID) (at tap, why string) { return leafOf(r.fabric, t, guid) }
+
+func leafOf(f *fabric.Fabric, t *tier, guid ib.GUID) (at tap, why string) {
+	end, ok := f.ByPortGUID(guid)
+	if !ok || !f.NodeUp(end.Node) {
 		return tap{}, "it is not in the fabric"
 	}
-	leaf, ok := r.fabric.Leaf(end)
+	leaf, ok := f.Leaf(end)
 	if !ok {
 		return tap{}, "it hangs on no live switch"
 	}
 	at = tap{t.g.Vertex(leaf.Node), leaf.Port}
 	if !t.g.Usable(at.vertex) {
-		return tap{}, t.whyNot(r.fabric, leaf.Node)
+		return tap{}, t.whyNot(f, leaf.Node)
 	}
 	return at, ""
 }

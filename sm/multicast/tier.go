@@ -67,12 +67,14 @@ func tableSize(n fabric.Node) int {
 }
 
 // tier is that of an MLID.
-func (r *Router) tier(idx int) *tier {
+func (r *Router) tier(idx int) *tier { return tierFor(r.tiers, idx) }
+
+func tierFor(tiers []*tier, idx int) *tier {
 	at := 0
-	for at+1 < len(r.tiers) && r.tiers[at+1].from <= idx {
+	for at+1 < len(tiers) && tiers[at+1].from <= idx {
 		at++
 	}
-	return r.tiers[at]
+	return tiers[at]
 }
 
 // whyNot tells why a switch is not in the tier.
