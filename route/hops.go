@@ -3,7 +3,6 @@ package route
 import (
 	"fmt"
 	"math/bits"
-	"sync"
 	"sync/atomic"
 )
 
@@ -36,19 +35,13 @@ func NewHops(g *Graph, workers int) (*Hops, error) {
 	if g.order != nil {
 		h.from = table(g.NumVertices())
 	}
-	var (
-		next atomic.Int32
-		wg   sync.WaitGroup
-	)
-	for range max(1, workers) {
-		wg.Go(func() {
-			b := newBundle(g, g.down, h.to)
-			for first := next.Add(lanes) - lanes; int(first) < g.NumVertices(); first = next.Add(lanes) - lanes {
-				b.search(first)
-			}
-		})
-	}
-	wg.Wait()
+	var next atomic.Int32
+	Parallel(workers, func() {
+		b := newBundle(g, g.down, h.to)
+		for first := next.Add(lanes) - lanes; int(first) < g.NumVertices(); first = next.Add(lanes) - lanes {
+			b.search(first)
+		}
+	})
 	if g.order != nil {
 		transpose(h.from, h.to)
 	}

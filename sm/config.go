@@ -67,6 +67,9 @@ type Config struct {
 	Ask subnet.Options
 	// Workers is how many goroutines route; zero means one for each CPU.
 	Workers int
+	// RouteLimit is how long a unicast engine may take before the next is tried:
+	// 1 minute by default.
+	RouteLimit time.Duration
 	// Interval is how often each switch is looked at: 10 s by default, and below
 	// zero never. Settle
 	// is how long a sweep waits for more of the same event: 50 ms. Retry is
@@ -108,6 +111,7 @@ func (c Config) filled() Config {
 	c.Settle = cmp.Or(c.Settle, 50*time.Millisecond)
 	c.Retry = cmp.Or(c.Retry, time.Second)
 	c.Patience = cmp.Or(c.Patience, 2)
+	c.RouteLimit = cmp.Or(c.RouteLimit, time.Minute)
 	c.SMKey = cmp.Or(c.SMKey, 1)
 	c.Ask.ClearChanges, c.Ask.PKeys = true, true
 	if c.Window == (group.Window{}) {

@@ -31,6 +31,7 @@ type Manager struct {
 	asked   chan *umad.Message
 	serving atomic.Pointer[admin.Server]
 	keeper  keeper
+	engines []*engine // of unicast
 	router  *multicast.Router
 	reach   atomic.Pointer[multicast.Reach] // of the router, for joins; nil before it was asked for
 	vote    *vote
@@ -71,7 +72,7 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 	}
 	m := &Manager{
 		port: port, cfg: cfg, wanted: make(chan string, 1), joined: make(chan struct{}, 1),
-		reroutes: make(chan chan<- Rerouted), traps: newTrapLedger(cfg.Traps), babbling: make(chan trapSource, 16),
+		reroutes: make(chan chan<- Rerouted), engines: newEngines(cfg.Unicast), traps: newTrapLedger(cfg.Traps), babbling: make(chan trapSource, 16),
 		visits: make(chan visit), given: cfg.LIDs.Keep, mkey: cfg.Ports.MKey,
 		asked: make(chan *umad.Message, askedLimit), tables: &tables{held: plan.NewHeld()}, known: map[ib.GUID]bool{},
 	}
@@ -212,7 +213,7 @@ func (m *Manager) address(ctx context.Context, r *Report) (err error) {
 
 // unicast routes and writes the forwarding tables.
 func (m *Manager) unicast(ctx context.Context, r *Report) (*route.LFTs, error) {
-	tables, err := m.routeUnicast(r)
+	tables, err := m.routeUnicast(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -222,10 +223,10 @@ func (m *Manager) unicast(ctx context.Context, r *Report) (*route.LFTs, error) {
 	return tables, m.run(ctx, r, plan.Unicast(m.view, tables, m.tables.held)...)
 }
 
-func (m *Manager) routeUnicast(r *Report) (*route.LFTs, error) {
+func (m *Manager) routeUnicast(ctx context.Context, r *Report) (*route.LFTs, error) {
 	defer m.computing("unicast routing")()
 	g := route.NewGraph(m.view.Fabric, route.Selection{})
-	h, err := route.NewHops(g, m.cfg.Workers)
+	h, err := guarded(func() (*route.Hops, error) { return route.NewHops(g, m.cfg.Workers) })
 	if err != nil {
 		return nil, fmt.Errorf("hops: %w", err)
 	}
@@ -233,7 +234,7 @@ func (m *Manager) routeUnicast(r *Report) (*route.LFTs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("LIDs: %w", err)
 	}
-	return m.route(g, h, lids, r)
+	return m.route(ctx, g, h, lids, r)
 }
 
 // multicast moves the groups' trees to what the sweep saw, and writes them.
@@ -290,35 +291,6 @@ func (m *Manager) deadlock(lfts *route.LFTs, r *Report) {
 		r.Cycle = cycle.Text(m.view.Fabric)
 		m.warn(r, Deadlock, "packets could wait for each other in a ring: "+r.Cycle)
 	}
-}
-
-// route tries the engines until one makes tables.
-func (m *Manager) route(g *route.Graph, h *route.Hops, lids *route.LIDs, r *Report) (*route.LFTs, error) {
-	failed := errors.New("the fabric has no ranks, and no unicast engine does without")
-	ranked := m.ranked(g, r)
-	for _, e := range m.cfg.Unicast {
-		if e.Ranked && !ranked {
-			continue
-		}
-		tables, err := guarded(func() (*route.LFTs, error) { return e.Route(g, h, lids, m.cfg.Workers) })
-		if err == nil {
-			r.Engine = e.Name
-			return tables, nil
-		}
-		failed = fmt.Errorf("unicast engine %s: %w", e.Name, err)
-		m.warn(r, EngineFailed, failed.Error())
-	}
-	return nil, failed
-}
-
-// guarded turns a panic of an engine into an error.
-func guarded[T any](f func() (T, error)) (v T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return f()
 }
 
 // run sends stages, one after the other.

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"heddle/emu"
+	"heddle/fabric"
 	"heddle/fabric/topology"
 	"heddle/mad"
 	"heddle/route"
@@ -57,15 +58,40 @@ type managed struct {
 
 func manage(t *testing.T, spec string, cfg emu.Config, test func(t *testing.T, m managed)) {
 	t.Helper()
-	manageWith(t, spec, cfg, config(t, 5), test)
+	manageOn(t, generate(t, spec), cfg, subject{}, test)
 }
 
 func manageWith(t *testing.T, spec string, cfg emu.Config, own sm.Config, test func(t *testing.T, m managed)) {
 	t.Helper()
-	f, err := topology.Generate(spec)
+	change := func(c *sm.Config) { *c = own }
+	manageOn(t, generate(t, spec), cfg, subject{change: change}, test)
+}
+
+// subject is the manager of a test where it is not the usual one.
+type subject struct {
+	change func(*sm.Config)              // of its configuration; nil for none
+	wrap   func(umad.Device) umad.Device // what its port is on; nil for the subnet itself
+}
+
+func (s subject) make(t *testing.T, dev umad.Device) (*umad.Port, *sm.Manager) {
+	t.Helper()
+	if s.wrap != nil {
+		dev = s.wrap(dev)
+	}
+	cfg := config(t, 5)
+	if s.change != nil {
+		s.change(&cfg)
+	}
+	port := umad.NewPort(dev)
+	m, err := sm.New(port, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return port, m
+}
+
+func manageOn(t *testing.T, f *fabric.Fabric, cfg emu.Config, s subject, test func(t *testing.T, m managed)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		live, err := emu.Start(f, cfg)
 		if err != nil {
@@ -75,11 +101,7 @@ func manageWith(t *testing.T, spec string, cfg emu.Config, own sm.Config, test f
 		if err != nil {
 			t.Fatal(err)
 		}
-		port := umad.NewPort(dev)
-		m, err := sm.New(port, own)
-		if err != nil {
-			t.Fatal(err)
-		}
+		port, m := s.make(t, dev)
 		test(t, managed{m, live})
 		if err := errors.Join(port.Close(), live.Close()); err != nil {
 			t.Error(err)
@@ -87,14 +109,13 @@ func manageWith(t *testing.T, spec string, cfg emu.Config, own sm.Config, test f
 	})
 }
 
-// sweep sweeps, and wants nothing to fail.
-func (m managed) sweep(t *testing.T) *sm.Report {
+func generate(t *testing.T, spec string) *fabric.Fabric {
 	t.Helper()
-	r, err := m.Sweep(t.Context())
-	if err != nil || r.Failed > 0 {
-		t.Fatalf("%+v, %v", r, err)
+	f, err := topology.Generate(spec)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return r
+	return f
 }
 
 // status is what the subnet is like.

@@ -37,6 +37,7 @@ func (r *remembering) era(t *testing.T, test func(t *testing.T)) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Manager = m
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- m.Run(ctx) }()

@@ -3,6 +3,7 @@ package sm_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,21 +16,26 @@ import (
 // running is a managed subnet whose manager runs.
 type running struct {
 	managed
-	stop func()
+	stop func() // a second time does nothing
 }
 
 func run(t *testing.T, spec string, cfg emu.Config, test func(t *testing.T, m running)) {
 	t.Helper()
-	manage(t, spec, cfg, func(t *testing.T, m managed) {
+	runOn(t, generate(t, spec), cfg, subject{}, test)
+}
+
+func runOn(t *testing.T, f *fabric.Fabric, cfg emu.Config, s subject, test func(t *testing.T, m running)) {
+	t.Helper()
+	manageOn(t, f, cfg, s, func(t *testing.T, m managed) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- m.Run(ctx) }()
-		r := running{managed: m, stop: func() {
+		r := running{managed: m, stop: sync.OnceFunc(func() {
 			cancel()
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
-		}}
+		})}
 		time.Sleep(time.Second)
 		test(t, r)
 		r.stop()

@@ -1,7 +1,6 @@
 package unicast
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"heddle/fabric"
@@ -47,21 +46,15 @@ func balance(g *route.Graph, lids *route.LIDs, workers int, choose chooser) (*ro
 		return nil, err
 	}
 	goals := targets(g, lids)
-	var (
-		next atomic.Int32
-		wg   sync.WaitGroup
-	)
-	for range max(1, workers) {
-		wg.Go(func() {
-			b := newBalancer(g, goals, choose)
-			for v := next.Add(1) - 1; int(v) < g.NumVertices(); v = next.Add(1) - 1 {
-				if g.Usable(v) {
-					b.fill(v, t.Tables[v])
-				}
+	var next atomic.Int32
+	route.Parallel(workers, func() {
+		b := newBalancer(g, goals, choose)
+		for v := next.Add(1) - 1; int(v) < g.NumVertices(); v = next.Add(1) - 1 {
+			if g.Usable(v) {
+				b.fill(v, t.Tables[v])
 			}
-		})
-	}
-	wg.Wait()
+		}
+	})
 	return t, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"heddle/route"
@@ -125,20 +124,14 @@ func newUpdown(g *route.Graph, lids *route.LIDs, order route.Order, workers int)
 
 // measure fills the rows of legal.
 func (u *upDown) measure(workers int) {
-	var (
-		next atomic.Int32
-		wg   sync.WaitGroup
-	)
-	for range max(1, workers) {
-		wg.Go(func() {
-			for leaf := next.Add(1) - 1; int(leaf) < len(u.legal); leaf = next.Add(1) - 1 {
-				if u.legal[leaf] != nil {
-					u.row(u.legal[leaf], u.down.From(leaf))
-				}
+	var next atomic.Int32
+	route.Parallel(workers, func() {
+		for leaf := next.Add(1) - 1; int(leaf) < len(u.legal); leaf = next.Add(1) - 1 {
+			if u.legal[leaf] != nil {
+				u.row(u.legal[leaf], u.down.From(leaf))
 			}
-		})
-	}
-	wg.Wait()
+		}
+	})
 }
 
 func (u *upDown) row(legal, down []byte) {
