@@ -210,6 +210,7 @@ func (a *app) manage(f smFlags, cfg sm.Config) (err error) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process, whatever it is at
 	if f.once {
 		return a.bringUp(ctx, m)
 	}

@@ -111,7 +111,7 @@ func TestM2NarrowLink(t *testing.T) {
 	const leafPort = 4
 	wrap := func(d umad.Device) umad.Device { return narrow{d, leafPort} }
 	runOn(t, f, emu.Config{}, subject{wrap: wrap}, func(t *testing.T, r running) {
-		var wide, slow fabric.NodeID = fabric.NoNode, fabric.NoNode
+		wide, slow := fabric.NoNode, fabric.NoNode
 		for _, host := range f.Adapters() {
 			if leaf, _ := f.Leaf(fabric.End{Node: host, Port: 1}); leaf.Port == leafPort {
 				slow = host
