@@ -154,7 +154,7 @@ func fallsBack(t *testing.T, says string, does func() (*route.LFTs, error)) {
 		r.change(t, func(s *emu.Subnet) { s.RestoreLink(link) })
 		r.well(t)
 		r.stop()
-		if l := log.String(); !strings.Contains(l, "engine=whimsical") || !strings.Contains(l, says) {
+		if l := log.String(); !strings.Contains(l, "unicast engine whimsical: ") || !strings.Contains(l, says) {
 			t.Errorf("the log does not name engine and reason %q:\n%s", says, l)
 		}
 	})
