@@ -27,6 +27,7 @@ func TestComputingIsAlive(t *testing.T) {
 			hosts := r.fabric(t).Adapters()
 			slow := make(chan time.Duration, 1)
 			cfg := config(t, 9)
+			cfg.RouteLimit = 2 * time.Hour
 			inner := cfg.Unicast[0].Route
 			cfg.Unicast[0].Route = func(g *route.Graph, h *route.Hops, lids *route.LIDs, workers int) (*route.LFTs, error) {
 				select {

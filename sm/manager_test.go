@@ -118,6 +118,16 @@ func generate(t *testing.T, spec string) *fabric.Fabric {
 	return f
 }
 
+// sweep sweeps, and wants nothing to fail.
+func (m managed) sweep(t *testing.T) *sm.Report {
+	t.Helper()
+	r, err := m.Sweep(t.Context())
+	if err != nil || r.Failed > 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	return r
+}
+
 // status is what the subnet is like.
 func (m managed) status(t *testing.T) (st emu.Status) {
 	t.Helper()

@@ -29,7 +29,7 @@ func (m *Manager) reconfigured() {
 	c.Ports.Manager, c.Ports.Prefix, c.Ports.Reregister = old.Ports.Manager, old.Ports.Prefix, old.Ports.Reregister
 	c.Ports.MKey, c.Ask.MKey, c.Ask.Progress = old.Ports.MKey, old.Ask.MKey, old.Ask.Progress
 	m.cfg.Unicast, m.cfg.LIDs, m.cfg.Ports, m.cfg.PKeys, m.cfg.Ask = c.Unicast, c.LIDs, c.Ports, c.PKeys, c.Ask
-	m.engines = newEngines(c.Unicast)
+	m.engines, m.cfg.RouteLimit = newEngines(c.Unicast), c.RouteLimit
 	m.cfg.Interval, m.cfg.Settle, m.cfg.Retry, m.cfg.Patience = c.Interval, c.Settle, c.Retry, c.Patience
 	m.cfg.NoReregister, m.cfg.Swept, m.cfg.QoS = c.NoReregister, c.Swept, c.QoS
 	m.cfg.Log.Info("configured anew")
