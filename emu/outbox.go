@@ -53,6 +53,9 @@ func (o *outbox) sendLate() {
 		o.mu.Lock()
 		batch := o.late
 		o.late, o.busy = nil, len(batch) > 0
+		if !o.busy {
+			o.conn.SetWriteDeadline(time.Time{}) //nolint:errcheck // else no packet would go any more; a closed socket takes none anyway
+		}
 		o.mu.Unlock()
 		if len(batch) == 0 {
 			return
