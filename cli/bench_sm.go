@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 
@@ -17,7 +18,7 @@ type smBenchFlags struct {
 	peer, on, fabric              string
 	runs, queries                 int
 	bringUp, groups, paths, large bool
-	together                      bool
+	together, ready               bool
 	loads                         []string
 	json                          bool
 	markdown                      string
@@ -30,7 +31,7 @@ func (a *app) benchSMCommand() *cobra.Command {
 		Long: "Let heddle sm manage a simulated subnet, and OpenSM where that is the peer: bring\n" +
 			"the subnet up, join multicast groups, ask for paths. Runs are interleaved, figures\n" +
 			"are medians.\n\n" +
-			"Without --bring-up, --groups, --paths and --large the first three run.",
+			"Without --bring-up, --groups, --paths, --ready and --large the first three run.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.benchSM(cmd.Context(), f) },
 	}
@@ -38,14 +39,15 @@ func (a *app) benchSMCommand() *cobra.Command {
 	set.SortFlags = false
 	set.StringVar(&f.peer, "peer", "", "measure this beside: opensm")
 	set.StringVar(&f.on, "on", "ibsim", "what simulates the subnet: ibsim or emu; for --paths it is always emu")
-	set.StringVar(&f.fabric, "fabric", "", "generated fabric instead of fat-tree:k=16, and fat-tree:k=40 for --large")
+	set.StringVar(&f.fabric, "fabric", "", "generated fabric instead of fat-tree:k=16, and fat-tree:k=40 for --ready and --large")
 	set.IntVar(&f.runs, "runs", 5, "runs of which medians are taken")
 	set.BoolVar(&f.bringUp, "bring-up", false, "bring the fabric up")
 	set.BoolVar(&f.groups, "groups", false, "join multicast groups")
-	set.StringSliceVar(&f.loads, "load", nil, "groups to join instead of 1000x8, 1000x32, 20x1024 and rows")
+	set.StringSliceVar(&f.loads, "load", nil, "groups to join instead of 1000x8, 1000x32, 20x1024 and rows, and of 10000x8 for --ready")
 	set.BoolVar(&f.together, "together", false, "join for the first members of all groups, then for the second ones, and so on")
 	set.BoolVar(&f.paths, "paths", false, "ask for paths, 64 clients at once")
 	set.IntVar(&f.queries, "queries", 50000, "paths that are asked for in a run of --paths")
+	set.BoolVar(&f.ready, "ready", false, "join collected groups, 10000x8, until all are Ready, on the emulated subnet")
 	set.BoolVar(&f.large, "large", false, "bring a large fabric up, once")
 	set.BoolVar(&f.json, "json", false, "write one JSON object a line")
 	set.StringVar(&f.markdown, "markdown", "", "file to write the tables to as Markdown")
@@ -54,7 +56,7 @@ func (a *app) benchSMCommand() *cobra.Command {
 
 // check fills in what is not said and finds what cannot be.
 func (f *smBenchFlags) check() error {
-	if !f.bringUp && !f.groups && !f.paths && !f.large {
+	if !f.bringUp && !f.groups && !f.paths && !f.ready && !f.large {
 		f.bringUp, f.groups, f.paths = true, true, true
 	}
 	switch {
@@ -87,6 +89,14 @@ func (f *smBenchFlags) list() (loads []bench.Load) {
 	return loads
 }
 
+// manyReady is what is to be joined for --ready.
+func (f *smBenchFlags) manyReady() []bench.Load {
+	if f.loads == nil {
+		return []bench.Load{"10000x8"}
+	}
+	return f.list()
+}
+
 func (a *app) benchSM(ctx context.Context, f smBenchFlags) error {
 	if err := f.check(); err != nil {
 		return err
@@ -103,10 +113,21 @@ func (a *app) benchSM(ctx context.Context, f smBenchFlags) error {
 		Runs: f.runs, Queries: f.queries, Watch: r.watch,
 	}
 	groups := func(ctx context.Context, spec string) ([]bench.Figure, error) { return b.Groups(ctx, spec, f.list()) }
+	ready := func(ctx context.Context, spec string) (list []bench.Figure, err error) {
+		for _, l := range f.manyReady() {
+			figures, err := b.Ready(ctx, spec, l)
+			if err != nil {
+				return nil, fmt.Errorf("groups %s: %w", l, err)
+			}
+			list = append(list, figures...)
+		}
+		return list, nil
+	}
 	return r.parts(ctx, f.fabric, []benchPart{
 		{f.bringUp, b.BringUp, usualFabric},
 		{f.groups, groups, usualFabric},
 		{f.paths, b.Paths, usualFabric},
+		{f.ready, ready, largeFabric},
 		{f.large, b.Large, largeFabric},
 	})
 }

@@ -41,7 +41,11 @@ type smStage struct {
 	managers []manager
 	emulated bool
 	together bool // as SM.Together
+	mlids    int  // of the emulated switches, as emu.Config has them
 }
+
+// usualMLIDs are as many as ibsim 0.10 has.
+const usualMLIDs = 1024
 
 // stage makes the fabric, and finds the programs.
 func (m *SM) stage(ctx context.Context, spec string, emulated bool) (*smStage, error) {
@@ -69,7 +73,7 @@ func (m *SM) stage(ctx context.Context, spec string, emulated bool) (*smStage, e
 		s.close()
 		return nil, fmt.Errorf("%s has %d adapters: want one for the manager, two for clients, and one more", spec, n)
 	}
-	return &smStage{s, m.managers(), emulated, m.Together}, nil
+	return &smStage{s, m.managers(), emulated, m.Together, usualMLIDs}, nil
 }
 
 // ground is a simulated subnet.
@@ -102,7 +106,7 @@ func (s *smStage) emulate() (*ground, error) {
 	}
 	// as the ones of ibsim 0.10, see likeIBSim
 	g.live, err = emu.Start(s.fabric, emu.Config{
-		MLIDs: 1024, LIDs: 30720, MTU: ib.MTU2048, VLs: 8, PKeys: 64, SwitchPKeys: 64, EnhancedPort0: true,
+		MLIDs: s.mlids, LIDs: 30720, MTU: ib.MTU2048, VLs: 8, PKeys: 64, SwitchPKeys: 64, EnhancedPort0: true,
 	})
 	if err != nil {
 		return nil, err

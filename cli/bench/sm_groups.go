@@ -168,6 +168,14 @@ func (j *joiner) run(ctx context.Context) error {
 	}
 	j.got.cpu = after.cpu - before.cpu
 	j.got.joins, j.got.total, j.got.sets = ended.Sub(start), c.last.Sub(start), c.sets
+	if err := j.judge(ctx); err != nil || j.collected {
+		return err // nobody can join a collected group later
+	}
+	return j.oneMore(ctx)
+}
+
+// judge reads what the switches hold, and checks it.
+func (j *joiner) judge(ctx context.Context) (err error) {
 	if j.tables, err = readMFTs(ctx, j.port, j.view, slices.Max(j.mlids)); err != nil {
 		return err
 	}
@@ -178,18 +186,20 @@ func (j *joiner) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if j.collected {
-		return nil // nobody can join such a group later
-	}
-	return j.oneMore(ctx)
+	return nil
+}
+
+// mgid is that of a group.
+func (j *joiner) mgid(group int) ib.MGID {
+	mgid := ib.MGID{0xFF, 0x12, 0x68, 0x64}
+	binary.BigEndian.PutUint32(mgid[12:], uint32(group)+1)
+	return mgid
 }
 
 // record is the join of a port.
 func (j *joiner) record(group int, member fabric.End) mad.MCMemberRecord {
-	mgid := ib.MGID{0xFF, 0x12, 0x68, 0x64}
-	binary.BigEndian.PutUint32(mgid[12:], uint32(group)+1)
 	r := mad.MCMemberRecord{
-		MGID: mgid, QKey: 0x68656464, PKey: ib.DefaultPKey, JoinState: mad.JoinFull,
+		MGID: j.mgid(group), QKey: 0x68656464, PKey: ib.DefaultPKey, JoinState: mad.JoinFull,
 		PortGID: ib.NewGID(0xFE80<<48, j.view.Fabric.Port(member).GUID),
 	}
 	if j.collected {

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"heddle/fabric"
@@ -89,23 +90,39 @@ type load struct {
 }
 
 func (c cells) load(f *fabric.Fabric, mlids []ib.MLID) (l load) {
-	for id := range f.NumLinks() {
-		link := f.Link(fabric.LinkID(id))
-		if f.Node(link.A.Node).Kind != fabric.Switch || f.Node(link.B.Node).Kind != fabric.Switch {
-			continue
-		}
-		trees := 0
-		for _, mlid := range mlids {
-			if c.has(link.A, mlid) || c.has(link.B, mlid) {
-				trees++
+	counted := map[ib.MLID]bool{}
+	for _, mlid := range mlids {
+		counted[mlid] = true
+	}
+	trees := map[fabric.LinkID]int{}
+	for at, masks := range c {
+		block, position := mad.SplitMulticastModifier(at.modifier)
+		for row, mask := range masks {
+			mlid := ib.FirstMLID + ib.MLID(block)*ib.MLID(len(masks)) + ib.MLID(row)
+			for ; counted[mlid] && mask != 0; mask &= mask - 1 {
+				here := fabric.End{Node: at.node, Port: uint16(position)*16 + uint16(bits.TrailingZeros16(mask))}
+				if id, ok := c.first(f, here, mlid); ok {
+					trees[id]++
+				}
 			}
 		}
-		l.max = max(l.max, trees)
-		if trees > 0 {
-			l.links++
-		}
 	}
+	for _, n := range trees {
+		l.max = max(l.max, n)
+	}
+	l.links = len(trees)
 	return l
+}
+
+// first is the link between switches behind a port that an MLID leaves by, if
+// the port is the one of its two by which the link is counted.
+func (c cells) first(f *fabric.Fabric, at fabric.End, mlid ib.MLID) (id fabric.LinkID, ok bool) {
+	peer, ok := f.Peer(at)
+	if !ok || f.Node(peer.Node).Kind != fabric.Switch {
+		return id, false
+	}
+	id = f.Port(at).Link
+	return id, f.Link(id).A == at || !c.has(peer, mlid)
 }
 
 // check walks from a member and finds what is wrong: a switch that is come to

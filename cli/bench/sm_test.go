@@ -86,6 +86,19 @@ time=2026-05-04T10:11:13.000Z level=INFO msg="groups written" mlids=1 sent=2
 	}
 }
 
+// TestSpent adds up batches; what is not a time is told.
+func TestSpent(t *testing.T) {
+	const line = `time=2026-05-04T10:11:12.500Z level=INFO msg="groups written" mlids=2 failed=0 read=7 sent=40 routing=1.5s planning=20ms reading=0s writing=3µs` + "\n"
+	got, err := spentOn("other\n" + line + line)
+	want := spent{2, 14, 3 * time.Second, 40 * time.Millisecond, 0, 6 * time.Microsecond}
+	if err != nil || got != want {
+		t.Errorf("spent %+v, %v", got, err)
+	}
+	if _, err := spentOn(strings.Replace(line, "20ms", "20", 1)); err == nil {
+		t.Error("a time that is none is read")
+	}
+}
+
 // tree is the table of one MLID, by switch ports of a fabric.
 func tree(ends ...fabric.End) cells {
 	c := cells{}
