@@ -29,8 +29,9 @@ func (s *Store) compact(resets int) {
 	case err != nil:
 		// The journal has an entry that does not fit, and a later start would
 		// find it too.
-		s.failed = errors.Join(s.failed, err)
+		s.failed, s.journal.compacting = errors.Join(s.failed, err), false
 	case s.err() != nil:
+		s.journal.compacting = false // it may be opened again
 	case resets != s.journal.resets: // what it was made of is gone
 		s.journal.compacting = false
 	default:

@@ -131,7 +131,7 @@ func TestOlderPage(t *testing.T) {
 	older := &Batch{}
 	older.Put(Record{"r", []byte("k"), 1, []byte("w")})
 	// The sums stay as they are, as they would on their own page.
-	err := s.back.(*disk).db.Update(rawPut(recordPrefix+"r", []byte("k"), older.Changes[0].op().sealed))
+	err := s.back.(*door).back.(*disk).db.Update(rawPut(recordPrefix+"r", []byte("k"), older.Changes[0].op().sealed))
 	if err != nil {
 		t.Fatal(err)
 	}

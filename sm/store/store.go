@@ -83,14 +83,16 @@ type request struct {
 	entries int // bytes that the journal grows by
 	reset   bool
 	compact *compacted
+	reopen  bool
 }
 
 // Open opens the file, or makes it. The error is a *DamagedError where the file
 // is there and not sound, wraps ErrLocked where somebody else has it.
 func Open(path string, o Options) (*Store, error) {
-	back, err := openDisk(path)
+	open := func() (backend, error) { return openDisk(path) }
+	back, err := open()
 	if err == nil {
-		s := newStore(back, o)
+		s := newStore(&door{open: open, back: back}, o)
 		if err = back.view(s.load); err == nil {
 			return s.start(), nil
 		}
@@ -103,7 +105,7 @@ func Open(path string, o Options) (*Store, error) {
 }
 
 // InMemory makes a store that is gone when it is closed.
-func InMemory(o Options) *Store { return newStore(newMemory(), o).start() }
+func InMemory(o Options) *Store { return newStore(&door{back: newMemory()}, o).start() }
 
 func newStore(back backend, o Options) *Store {
 	return &Store{options: o.filled(), back: back, wake: make(chan struct{}, 1), room: make(chan struct{})}

@@ -54,11 +54,27 @@ func (s *Store) write() {
 			time.Sleep(s.options.Window)
 		}
 		requests, closed := s.take()
+		requests, reopened := withoutReopens(requests)
 		s.settle(requests, s.keep(requests))
+		for i := range reopened {
+			reopened[i].done(Result{Err: s.reopen()})
+		}
 		if closed {
 			return
 		}
 	}
+}
+
+// withoutReopens takes out what is to be done after the rest.
+func withoutReopens(list []request) (rest, reopens []request) {
+	for i := range list {
+		if list[i].reopen {
+			reopens = append(reopens, list[i])
+		} else {
+			rest = append(rest, list[i])
+		}
+	}
+	return rest, reopens
 }
 
 // take gives what is queued, and whether there will be more.
