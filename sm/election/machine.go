@@ -31,6 +31,9 @@ type Machine struct {
 	since    time.Time // when it began
 	stopping bool      // a handover before the end is under way
 	tried    map[ib.GUID]bool
+
+	shyUntil time.Time // see Resign
+	resigned int       // times in a row
 }
 
 // op is an Ask or a Tell that is under way.

@@ -86,7 +86,7 @@ func (m *Machine) control(p *peer, c mad.SMControl) mad.Status {
 
 // takeOver takes a HANDOVER: the other is master no more.
 func (m *Machine) takeOver(p *peer) mad.Status {
-	if m.info.SMState == mad.SMNotActive || m.stopping {
+	if m.info.SMState == mad.SMNotActive || m.stopping || m.shy() {
 		return Refused
 	}
 	again := m.info.SMState == mad.SMMaster && !p.handed.IsZero() && m.now.Sub(p.handed) < m.cfg.AnswerLimit

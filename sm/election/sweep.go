@@ -61,6 +61,10 @@ func (m *Machine) conclude() {
 		m.follow(masters[0], "is the master")
 		return
 	}
+	if m.shy() {
+		m.concludeShy()
+		return
+	}
 	hopeful := m.ranked(func(p *peer) bool { return m.outranks(p) && !m.held(p) })
 	switch {
 	case len(hopeful) == 0:

@@ -70,9 +70,10 @@ type effect struct {
 	copy    bool         // of the state; then copied is called
 	keep    *store.Batch // of the leader in epoch; then committed is called
 	epoch   uint64
-	deposed uint64
-	wake    bool  // the session has something to send
-	drop    error // the session
+	deposed uint64 // the epoch
+	cause   error  // of that
+	wake    bool   // the session has something to send
+	drop    error  // the session
 }
 
 type answer struct {
@@ -192,7 +193,7 @@ func (c *core) see(epoch uint64) {
 	c.epoch = epoch
 	if c.role == Leader {
 		c.stepDown()
-		c.effects = append(c.effects, effect{deposed: epoch})
+		c.effects = append(c.effects, effect{deposed: epoch, cause: fmt.Errorf("replica: another leads in epoch %d: %w", epoch, ErrNotLeader)})
 	}
 	for _, s := range c.sessions {
 		s.follow = followState{}
@@ -239,8 +240,17 @@ func (c *core) failed(why error) {
 	c.waiting = nil
 	if c.role == Leader {
 		c.stepDown()
-		c.effects = append(c.effects, effect{deposed: c.epoch})
+		c.effects = append(c.effects, effect{deposed: c.epoch, cause: why})
 		c.announce()
+	}
+}
+
+// reopened takes note of where the store is: one that was opened again after a
+// failed write has lost what it had accepted and not kept.
+func (c *core) reopened(last, durable store.Position) {
+	if last.Index < c.last.Index {
+		c.last, c.durable = last, durable
+		c.log.reset(last)
 	}
 }
 

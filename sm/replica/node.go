@@ -22,6 +22,7 @@ type Node struct {
 	kick  chan struct{} // the clock is to look at its next time
 	reply chan struct{} // there are answers
 	order sync.Mutex    // held while the store and the core accept a batch
+	over  chan error    // holds one: see Deposed
 
 	mu      sync.Mutex
 	core    *core              // guarded by mu
@@ -44,7 +45,7 @@ func New(s Store, config Config) (*Node, error) {
 	}
 	return &Node{
 		config: config, store: s, tls: t, core: newCore(config, s), links: map[*session]*link{},
-		kick: make(chan struct{}, 1), reply: make(chan struct{}, 1),
+		kick: make(chan struct{}, 1), reply: make(chan struct{}, 1), over: make(chan error, 1),
 	}, nil
 }
 
@@ -105,7 +106,11 @@ func (n *Node) Lead(ctx context.Context) (uint64, error) {
 		if err := n.promise(ctx, epoch); err != nil {
 			return 0, fmt.Errorf("replica: lead in epoch %d: %w", epoch, err)
 		}
-		if n.event(func(c *core, _ time.Time) bool { return c.lead(epoch) }) {
+		lead := func(c *core, _ time.Time) bool {
+			c.reopened(n.store.Last(), n.store.Position())
+			return c.lead(epoch)
+		}
+		if n.event(lead) {
 			n.config.Logger.Info("replica leads", "epoch", epoch)
 			return epoch, nil
 		}
@@ -125,6 +130,12 @@ func (n *Node) promise(ctx context.Context, epoch uint64) error {
 		return ctx.Err()
 	}
 }
+
+// Deposed tells that the node leads no more, though nobody called Follow, and
+// why: the error wraps ErrNotLeader where another node leads with a higher epoch,
+// else it is that of the store, which keeps nothing more. It is told once until
+// somebody takes it from the channel.
+func (n *Node) Deposed() <-chan error { return n.over }
 
 // Follow makes a leader a follower again, as on a handover.
 func (n *Node) Follow() {
@@ -205,7 +216,11 @@ func (n *Node) collect() []effect {
 	for i := range effects {
 		if epoch := effects[i].deposed; epoch != 0 {
 			n.told = append(n.told, func() { n.config.Deposed(epoch) })
-			n.config.Logger.Warn("replica is deposed", "epoch", epoch)
+			n.config.Logger.Warn("replica is deposed", "epoch", epoch, "cause", effects[i].cause)
+			select {
+			case n.over <- effects[i].cause:
+			default: // it is not known yet that the node was deposed before
+			}
 		}
 	}
 	if len(n.told) > 0 {
@@ -243,6 +258,7 @@ func (n *Node) promiseTo(l *link, epoch uint64) {
 	err := n.store.Promise(l.ctx, epoch, func(r store.Result) {
 		n.event(func(c *core, _ time.Time) bool {
 			if r.Err == nil {
+				c.reopened(n.store.Last(), n.store.Position())
 				c.promised(l.session, epoch)
 			}
 			return true

@@ -74,6 +74,9 @@ func TestFailover(t *testing.T) {
 		default:
 			t.Error("the old leader was not told")
 		}
+		if err := <-a.node.Deposed(); !errors.Is(err, ErrNotLeader) {
+			t.Errorf("deposed for %v", err)
+		}
 		if err := a.node.Commit(t.Context(), &store.Batch{}, nil); !errors.Is(err, ErrNotLeader) {
 			t.Errorf("the old leader commits: %v", err)
 		}
