@@ -28,7 +28,9 @@ type Manager struct {
 	cfg     Config
 	wanted  chan string   // holds one: why a sweep is wanted
 	joined  chan struct{} // holds one: the groups may have changed
-	asked   chan *umad.Message
+	asked   *asked
+	reports reports
+	redo    redo
 	serving atomic.Pointer[admin.Server]
 	keeper  keeper
 	engines []*engine // of unicast
@@ -74,7 +76,7 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 		port: port, cfg: cfg, wanted: make(chan string, 1), joined: make(chan struct{}, 1),
 		reroutes: make(chan chan<- Rerouted), engines: newEngines(cfg.Unicast), traps: newTrapLedger(cfg.Traps), babbling: make(chan trapSource, 16),
 		visits: make(chan visit), given: cfg.LIDs.Keep, mkey: cfg.Ports.MKey,
-		asked: make(chan *umad.Message, askedLimit), tables: &tables{held: plan.NewHeld()}, known: map[ib.GUID]bool{},
+		asked: newAsked(serversOf(cfg)), tables: &tables{held: plan.NewHeld()}, known: map[ib.GUID]bool{},
 	}
 	m.cfg.LIDs.Keep = maps.Clone(m.given)
 	m.cfg.Ask.Progress = func(int) { m.vote.active() }

@@ -29,12 +29,17 @@ func (m *Manager) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer cancel()
-	for range min(4, m.cfg.Workers) {
+	m.asked.open()
+	defer m.asked.end()
+	for range serversOf(m.cfg) {
 		workers.Go(func() { m.work(working) })
 	}
 	m.vote.do(func(e *election.Machine) { e.Start(time.Now()) })
 	return m.loop(ctx, working)
 }
+
+// serversOf is how many goroutines answer for subnet administration.
+func serversOf(c Config) int { return min(4, max(2, c.Workers)) }
 
 // serve registers what the manager answers.
 func (m *Manager) serve() error {
@@ -170,6 +175,7 @@ func (m *Manager) settled(ctx context.Context, why string) error {
 	if r.Again {
 		m.Resweep("links came up anew")
 	}
+	m.redo.after(time.Now(), r, m.view.Faults, m.cfg.Interval)
 	m.met(ctx, m.view)
 	if !m.programmed && ctx.Err() == nil {
 		m.programmed = true
@@ -191,6 +197,9 @@ func (m *Manager) look(ctx context.Context) error {
 		}
 	}
 	why := ""
+	if m.redo.due(time.Now(), m.cfg.Interval) {
+		why = "the last sweep left something undone"
+	}
 	if len(m.batches) > 0 {
 		why = "multicast tables are not all written"
 	}

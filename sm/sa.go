@@ -2,6 +2,7 @@ package sm
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"heddle/ib"
@@ -10,9 +11,6 @@ import (
 	"heddle/umad"
 )
 
-// askedLimit is how many requests to subnet administration wait for a worker.
-const askedLimit = 4096
-
 // serveSA registers subnet administration. Requests wait for workers; what
 // finds too many waiting is told to come again.
 func (m *Manager) serveSA() error {
@@ -20,9 +18,7 @@ func (m *Manager) serveSA() error {
 		Class: mad.ClassSA, Version: 2, RMPP: true,
 		Methods: []mad.Method{mad.MethodGet, mad.MethodSet, mad.MethodGetTable, mad.MethodDelete, mad.MethodGetMulti},
 	}, func(msg *umad.Message) {
-		select {
-		case m.asked <- msg.Clone():
-		default:
+		if !m.asked.put(msg) {
 			m.busy(msg)
 		}
 	})
@@ -40,15 +36,24 @@ func (m *Manager) reply(msg *umad.Message) {
 	}
 }
 
-// work answers requests until the context ends.
+// table sends the answer to a query. Who has too much on the way already is told
+// to come again.
+func (m *Manager) table(msg *umad.Message, answer []byte) {
+	err := m.port.Send(&umad.Message{Address: msg.Address, Data: answer})
+	switch {
+	case errors.Is(err, umad.ErrTooMuch):
+		m.busy(msg)
+	case err != nil:
+		m.cfg.Log.Warn("answer not sent", "to", msg.Address, "error", err)
+	}
+}
+
+// work answers requests until there are no more to come.
 func (m *Manager) work(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case msg := <-m.asked:
-			m.answer(ctx, msg)
-		}
+	for msg := m.asked.take(); msg != nil; msg = m.asked.take() {
+		lid := msg.LID
+		m.answer(ctx, msg)
+		m.asked.done(lid)
 	}
 }
 
@@ -58,7 +63,7 @@ func (m *Manager) answer(ctx context.Context, msg *umad.Message) {
 	answer, ok := m.server().Request(time.Now(), from, msg.Data)
 	if method != mad.MethodSet && method != mad.MethodDelete {
 		if ok {
-			m.reply(&umad.Message{Address: msg.Address, Data: answer})
+			m.table(msg, answer)
 		}
 		return
 	}
@@ -103,23 +108,6 @@ func (m *Manager) tellPorts(c admin.Changes) {
 			n := mad.NewNotice(change.trap, mad.ProducerManager, mad.GIDDetails{GID: gid})
 			n.IssuerLID = m.cfg.Ports.Manager
 			m.report(m.server().Reports(n))
-		}
-	}
-}
-
-// report sends reports until they are answered, or given up.
-func (m *Manager) report(list []admin.Report) {
-	for i := range list {
-		r := &list[i]
-		to := umad.ToLID(r.LID)
-		to.QPN = r.QPN
-		err := m.port.Start(&umad.Message{Address: to, Data: r.Datagram[:]}, umad.CallOptions{}, func(_ *umad.Message, err error) {
-			if err != nil {
-				m.cfg.Log.Info("report not answered", "to", to, "error", err)
-			}
-		})
-		if err != nil {
-			m.cfg.Log.Warn("report not sent", "to", to, "error", err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"heddle/ib"
 	"heddle/mad"
 )
 
@@ -39,7 +40,8 @@ type Port struct {
 	classes map[agentKey]*class
 
 	transfers map[transferKey]*transfer
-	strangers int              // transfers of requests of others
+	strangers int // transfers of requests of others
+	shares    map[ib.LID]*share
 	held      int              // bytes of messages in transfers
 	outs      [][]mad.Datagram // to be used by step
 }
@@ -50,7 +52,7 @@ func NewPort(dev Device) *Port {
 	p := &Port{
 		dev: dev, features: dev.Features(), table: newTable(),
 		stop: make(chan struct{}), wake: make(chan struct{}, 1),
-		classes: make(map[agentKey]*class), transfers: make(map[transferKey]*transfer),
+		classes: make(map[agentKey]*class), transfers: make(map[transferKey]*transfer), shares: make(map[ib.LID]*share),
 		began: time.Now(),
 	}
 	p.running.Go(p.receive)

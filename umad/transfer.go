@@ -54,7 +54,8 @@ type transfer struct {
 	t       *transaction // whose request or answer it is; nil for others
 	alarm   alarm
 	held    int  // bytes, of Port.held
-	strange bool // counts in Port.strangers
+	counted bool // in the peer's share
+	strange bool // counts in Port.strangers, too
 }
 
 // usesRMPP tells whether a message is to be sent by RMPP.
@@ -173,9 +174,11 @@ func (p *Port) beginRequestOf(m *Message, k transferKey) *transfer {
 	if h, _ := p.handlerOf(m); h == nil || p.strangers >= maxStrangers {
 		return nil
 	}
+	if s := p.shares[k.lid]; s != nil && (s.receiving >= maxPeerStrangers || s.transfers >= maxPeerTransfers) {
+		return nil
+	}
 	x := p.begin(k, m.Address, mad.NewRMPPReceiver(mad.RMPPOptions{MaxBytes: maxRequest}), nil)
-	x.strange = true
-	p.strangers++
+	p.enter(x, true)
 	return x
 }
 

@@ -17,7 +17,7 @@ func (p *Port) step(x *transfer, in *mad.Datagram) {
 		return
 	}
 	out := x.machine.Step(time.Since(p.began), in, p.takeOut())
-	if p.hold(x); p.held > maxHeld {
+	if p.hold(x); p.tooMuch(x) {
 		out = x.machine.Abort(mad.RMPPResources, out)
 	}
 	p.settle(x, wasOver, out)
@@ -69,8 +69,7 @@ func (p *Port) sendAll(a Address, out []mad.Datagram) {
 // hold counts the bytes that a transfer holds. The lock is held.
 func (p *Port) hold(x *transfer) {
 	if r, ok := x.machine.(*mad.RMPPReceiver); ok {
-		p.held += r.Size() - x.held
-		x.held = r.Size()
+		p.holds(x, r.Size())
 	}
 }
 
@@ -121,10 +120,7 @@ func (p *Port) ended(t *transaction, err error) func() {
 // lock is held.
 func (p *Port) lingers(x *transfer) {
 	p.hold(x)
-	if x.strange {
-		x.strange = false
-		p.strangers--
-	}
+	p.leave(x)
 	if len(p.transfers) > maxLingering {
 		p.forget(x)
 		return
@@ -138,12 +134,9 @@ func (p *Port) forget(x *transfer) {
 		delete(p.transfers, x.key)
 	}
 	p.alarms.drop(&x.alarm)
-	p.held -= x.held
-	x.held, x.t = 0, nil
-	if x.strange {
-		x.strange = false
-		p.strangers--
-	}
+	p.holds(x, 0)
+	p.leave(x)
+	x.t = nil
 }
 
 // sendByRMPP sends the request of t, which is marked as being sent.
@@ -184,13 +177,15 @@ func (p *Port) answerByRMPP(m *Message) error {
 		p.mu.Unlock()
 		p.counters.duplicates.Add(1)
 		return nil
-	case p.held+len(c.Data) > maxHeld:
+	case !p.roomFor(k, len(c.Data)):
 		p.mu.Unlock()
 		return fmt.Errorf("send message of %d bytes: %w", len(c.Data), ErrTooMuch)
 	}
 	x := p.begin(k, c.Address, s, nil)
-	x.held = len(c.Data)
-	p.held += x.held
+	if !k.ours {
+		p.enter(x, false)
+	}
+	p.holds(x, len(c.Data))
 	p.step(x, nil)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"heddle/ib"
 	"heddle/mad"
 	"heddle/umad"
 	"heddle/umad/umadtest"
@@ -252,12 +253,22 @@ func TestTransferRefused(t *testing.T) {
 			t.Errorf("class without a handler: status %s", got)
 		}
 		p.serve(t, mad.ClassSA, 10, func(*umad.Message) {})
-		// As many strangers as may begin a request, who send no more of it.
-		for i := range 64 {
+		// Strangers begin requests, and send no more of them.
+		begin := func(i int, from ib.LID) {
 			first := long(mad.ClassSA, mad.MethodGetMulti, 200, false)
+			first.LID = from
 			first.Datagram().SetTID(uint64(i))
 			first.Datagram().SetRMPP(mad.RMPPHeader{Version: 1, Type: mad.RMPPData, Flags: mad.RMPPActive | mad.RMPPFirst, Data1: 1})
 			p.far.Inject(first)
+		}
+		for i := range 64 {
+			begin(i, 100)
+		}
+		if got := call(t, p); got != mad.StatusOK {
+			t.Errorf("with 64 requests begun by one peer: status %s", got)
+		}
+		for i := range 64 {
+			begin(i, ib.LID(100+i/8))
 		}
 		if got := call(t, p); got != mad.StatusBusy {
 			t.Errorf("with 64 requests begun: status %s", got)
