@@ -18,7 +18,7 @@ type smBenchFlags struct {
 	peer, on, fabric              string
 	runs, queries                 int
 	bringUp, groups, paths, large bool
-	together, ready               bool
+	together, ready, failover     bool
 	loads                         []string
 	json                          bool
 	markdown                      string
@@ -31,7 +31,7 @@ func (a *app) benchSMCommand() *cobra.Command {
 		Long: "Let heddle sm manage a simulated subnet, and OpenSM where that is the peer: bring\n" +
 			"the subnet up, join multicast groups, ask for paths. Runs are interleaved, figures\n" +
 			"are medians.\n\n" +
-			"Without --bring-up, --groups, --paths, --ready and --large the first three run.",
+			"Without --bring-up, --groups, --paths, --ready, --failover and --large the first three run.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.benchSM(cmd.Context(), f) },
 	}
@@ -43,11 +43,12 @@ func (a *app) benchSMCommand() *cobra.Command {
 	set.IntVar(&f.runs, "runs", 5, "runs of which medians are taken")
 	set.BoolVar(&f.bringUp, "bring-up", false, "bring the fabric up")
 	set.BoolVar(&f.groups, "groups", false, "join multicast groups")
-	set.StringSliceVar(&f.loads, "load", nil, "groups to join instead of 1000x8, 1000x32, 20x1024 and rows, and of 10000x8 for --ready")
+	set.StringSliceVar(&f.loads, "load", nil, "groups to join instead of 1000x8, 1000x32, 20x1024 and rows, of 10000x8 for --ready and 1000x8 for --failover")
 	set.BoolVar(&f.together, "together", false, "join for the first members of all groups, then for the second ones, and so on")
 	set.BoolVar(&f.paths, "paths", false, "ask for paths, 64 clients at once")
 	set.IntVar(&f.queries, "queries", 50000, "paths that are asked for in a run of --paths")
 	set.BoolVar(&f.ready, "ready", false, "join collected groups, 10000x8, until all are Ready, on the emulated subnet")
+	set.BoolVar(&f.failover, "failover", false, "kill the master, with groups 1000x8, while another manager stands by, on the emulated subnet")
 	set.BoolVar(&f.large, "large", false, "bring a large fabric up, once")
 	set.BoolVar(&f.json, "json", false, "write one JSON object a line")
 	set.StringVar(&f.markdown, "markdown", "", "file to write the tables to as Markdown")
@@ -56,7 +57,7 @@ func (a *app) benchSMCommand() *cobra.Command {
 
 // check fills in what is not said and finds what cannot be.
 func (f *smBenchFlags) check() error {
-	if !f.bringUp && !f.groups && !f.paths && !f.ready && !f.large {
+	if !f.bringUp && !f.groups && !f.paths && !f.ready && !f.failover && !f.large {
 		f.bringUp, f.groups, f.paths = true, true, true
 	}
 	switch {
@@ -78,23 +79,15 @@ func (f *smBenchFlags) check() error {
 	return nil
 }
 
-// list is what is to be joined.
-func (f *smBenchFlags) list() (loads []bench.Load) {
+// listOr is what is to be joined, the usual loads where that is not said.
+func (f *smBenchFlags) listOr(usual ...bench.Load) (loads []bench.Load) {
 	for _, load := range f.loads {
 		loads = append(loads, bench.Load(load))
 	}
 	if loads == nil {
-		return bench.Loads()
+		return usual
 	}
 	return loads
-}
-
-// manyReady is what is to be joined for --ready.
-func (f *smBenchFlags) manyReady() []bench.Load {
-	if f.loads == nil {
-		return []bench.Load{"10000x8"}
-	}
-	return f.list()
 }
 
 func (a *app) benchSM(ctx context.Context, f smBenchFlags) error {
@@ -112,22 +105,28 @@ func (a *app) benchSM(ctx context.Context, f smBenchFlags) error {
 		Program: self, Peer: f.peer != "", Emulated: f.on == "emu", Together: f.together,
 		Runs: f.runs, Queries: f.queries, Watch: r.watch,
 	}
-	groups := func(ctx context.Context, spec string) ([]bench.Figure, error) { return b.Groups(ctx, spec, f.list()) }
-	ready := func(ctx context.Context, spec string) (list []bench.Figure, err error) {
-		for _, l := range f.manyReady() {
-			figures, err := b.Ready(ctx, spec, l)
-			if err != nil {
-				return nil, fmt.Errorf("groups %s: %w", l, err)
+	groups := func(ctx context.Context, spec string) ([]bench.Figure, error) {
+		return b.Groups(ctx, spec, f.listOr(bench.Loads()...))
+	}
+	type byLoad func(ctx context.Context, spec string, l bench.Load) ([]bench.Figure, error)
+	each := func(run byLoad, usual bench.Load) func(ctx context.Context, spec string) ([]bench.Figure, error) {
+		return func(ctx context.Context, spec string) (list []bench.Figure, err error) {
+			for _, l := range f.listOr(usual) {
+				figures, err := run(ctx, spec, l)
+				if err != nil {
+					return nil, fmt.Errorf("groups %s: %w", l, err)
+				}
+				list = append(list, figures...)
 			}
-			list = append(list, figures...)
+			return list, nil
 		}
-		return list, nil
 	}
 	return r.parts(ctx, f.fabric, []benchPart{
 		{f.bringUp, b.BringUp, usualFabric},
 		{f.groups, groups, usualFabric},
 		{f.paths, b.Paths, usualFabric},
-		{f.ready, ready, largeFabric},
+		{f.ready, each(b.Ready, "10000x8"), largeFabric},
+		{f.failover, each(b.Failover, "1000x8"), usualFabric},
 		{f.large, b.Large, largeFabric},
 	})
 }

@@ -56,22 +56,34 @@ func startOpenSM(ctx context.Context, s *smStage, g *ground) (*managing, error) 
 // startHeddle starts heddle sm, which may sweep more than once: it takes links
 // down that have to come up with other settings.
 func startHeddle(ctx context.Context, s *smStage, g *ground) (*managing, error) {
-	cmd := exec.Command(s.Program, "sm", "--port", "ibsim:"+g.name+"/"+s.adapter(0))
-	cmd.Dir = g.dir
 	start := time.Now()
-	p, err := peer.StartLogger(cmd)
+	p, err := launchHeddle(s, g, 0)
 	if err != nil {
 		return nil, err
 	}
 	m := &managing{Process: p, ours: true}
-	for again := true; again; {
-		if again, err = m.sweep(ctx); err != nil {
-			p.Stop()
-			return nil, err
-		}
+	if err := m.sweeps(ctx); err != nil {
+		p.Stop()
+		return nil, err
 	}
 	m.took = time.Since(start)
 	return m, nil
+}
+
+// launchHeddle starts heddle sm at an adapter, and does not wait for it.
+func launchHeddle(s *smStage, g *ground, adapter int, args ...string) (*peer.Process, error) {
+	cmd := exec.Command(s.Program, append([]string{"sm", "--port", "ibsim:" + g.name + "/" + s.adapter(adapter)}, args...)...)
+	cmd.Dir = g.dir
+	return peer.StartLogger(cmd)
+}
+
+// sweeps waits until the subnet is up.
+func (m *managing) sweeps(ctx context.Context) error {
+	for {
+		if again, err := m.sweep(ctx); err != nil || !again {
+			return err
+		}
+	}
 }
 
 // sweep waits for the end of a sweep of heddle's.

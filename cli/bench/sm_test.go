@@ -180,6 +180,12 @@ func TestManagerThatDoesNotStart(t *testing.T) {
 		if list, err := m.Paths(t.Context(), "fat-tree:k=4"); err == nil {
 			t.Errorf("%s manages: %v", program, list)
 		}
+		if list, err := m.Ready(t.Context(), "fat-tree:k=4", "2x4"); err == nil {
+			t.Errorf("%s has groups: %v", program, list)
+		}
+		if list, err := m.Failover(t.Context(), "fat-tree:k=4", "2x4"); err == nil {
+			t.Errorf("%s takes over: %v", program, list)
+		}
 	}
 }
 
