@@ -6,9 +6,11 @@
 //     [WriteMFTs] and [ReadMFTs], and beside them a file of each group's members,
 //     see [WriteMembers] and [ReadMembers];
 //   - LFTs as dump_lfts and ibroute print them, and as OpenSM's file
-//     opensm-lfts.dump has them, see [WriteLFTs] and [ReadLFTs];
+//     opensm-lfts.dump has them, see [WriteLFTs], [WriteOpenSMLFTs] and
+//     [ReadLFTs];
 //   - LFTs as OpenSM's file opensm.fdbs (formerly osm.fdbs) has them, see
-//     [WriteFDBs] and [ReadFDBs].
+//     [WriteFDBs] and [ReadFDBs], and MFTs as its file opensm.mcfdbs has them, see
+//     [WriteMCFDBs].
 //
 // A reader needs the graph that the tables are of. It finds a table's switch by
 // its GUID, or where the fabric has no such GUID by its description or ID. Lines
