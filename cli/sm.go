@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 	"time"
 
+	"heddle/ib"
 	"heddle/mad"
 	"heddle/route"
 	trees "heddle/route/multicast"
@@ -18,6 +20,7 @@ import (
 	"heddle/sm/group"
 	"heddle/sm/multicast"
 	"heddle/sm/partition"
+	"heddle/sm/plan"
 
 	"github.com/spf13/cobra"
 )
@@ -30,40 +33,48 @@ type smFlags struct {
 	effort   int
 	parts    string
 	once     bool
-	verbose  bool
 	window   int
 	priority uint8
 	smKey    uint64
 	perNode  int
 	interval time.Duration
 	state    stateFlags
+	files    fileFlags
+	log      logFlags
 	ctl      string
 	metrics  string
 	limits   group.Limits
 	traps    sm.TrapRules
 	babbling bool
 	share    string
+	// what only an opensm.conf says
+	base        sm.Config
+	partOptions partition.Options
 }
 
 func (a *app) smCommand() *cobra.Command {
-	var f smFlags
+	f := smFlags{base: sm.Config{Ports: plan.DefaultPortRules()}}
 	cmd := &cobra.Command{
 		Use: "sm", Short: "Manage a subnet",
 		Long: "Bring a subnet up and keep it up: give its ports LIDs, write the forwarding tables\n" +
 			"of its switches, take its links to Active, and follow what changes, until it is\n" +
-			"interrupted. SIGHUP makes it look at the whole subnet again; heddle sm status,\n" +
-			"resweep, reroute and groups command it meanwhile.\n\n" + portHelp,
+			"interrupted. SIGHUP makes it read its files and look at the whole subnet again,\n" +
+			"SIGUSR1 open its log anew and dump; heddle sm status, resweep, reroute, groups\n" +
+			"and dump command it meanwhile.\n\n" + portHelp,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			cfg, err := a.smConfig(f)
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			s, err := a.smSetup(cmd.Flags().Changed, f)
 			if err != nil {
 				return err
 			}
-			return a.manage(f, cfg)
+			defer func() { err = errors.Join(err, s.log.close()) }()
+			return a.manage(s)
 		},
 	}
 	f.port.flags(cmd)
 	f.state.flags(cmd)
+	f.files.flags(cmd)
+	f.log.flags(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.engines, "unicast", []string{autoEngine}, "unicast engines, the next where one fails; auto is updown where switches are layered as in a tree, else minhop, with a warning")
 	flags.StringSliceVar(&f.trees, "multicast", []string{"weave", "fulb"}, "multicast engines, the next where one fails")
@@ -83,7 +94,6 @@ func (a *app) smCommand() *cobra.Command {
 	flags.StringVar(&f.share, "share-mlids", "off", "which groups of one partition may share an MLID: off, ipv6 (solicited-node groups, always) or all (those, and any where no MLID is free)")
 	flags.StringVar(&f.ctl, "ctl", "", ctlUsage)
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `ADDRESS`, such as 127.0.0.1:9109")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log more")
 	cmd.AddCommand(a.smOrderCommands()...)
 	return cmd
 }
@@ -95,10 +105,10 @@ const babblingLimit = 250
 const autoEngine = "auto"
 
 // unicastEngines looks up engines as a Manager takes them.
-func unicastEngines(names []string) (engines []sm.Unicast, err error) {
+func unicastEngines(names []string, roots []ib.GUID) (engines []sm.Unicast, err error) {
 	for _, name := range names {
 		if name = strings.TrimSpace(name); name == autoEngine {
-			fitting, err := unicastEngines([]string{"updown", "minhop", "updown"})
+			fitting, err := unicastEngines([]string{"updown", "minhop", "updown"}, roots)
 			if err != nil {
 				return nil, err
 			}
@@ -113,11 +123,29 @@ func unicastEngines(names []string) (engines []sm.Unicast, err error) {
 		engines = append(engines, sm.Unicast{
 			Name: e.Name,
 			Route: func(g *route.Graph, h *route.Hops, lids *route.LIDs, workers int) (*route.LFTs, error) {
-				return e.Route(g, h, lids, unicast.Options{Workers: workers, Connect: true})
+				from, err := rootSwitches(g, roots)
+				if err != nil {
+					return nil, err
+				}
+				return e.Route(g, h, lids, unicast.Options{Workers: workers, Roots: from, Connect: true})
 			},
 		})
 	}
 	return engines, nil
+}
+
+// rootSwitches finds switches in a fabric; an error is of roots of which none is
+// there.
+func rootSwitches(g *route.Graph, roots []ib.GUID) (vertices []int32, err error) {
+	for _, guid := range roots {
+		if id, ok := g.Fabric().ByGUID(guid); ok && g.Vertex(id) >= 0 {
+			vertices = append(vertices, g.Vertex(id))
+		}
+	}
+	if len(roots) > 0 && len(vertices) == 0 {
+		return nil, fmt.Errorf("none of the %d root switches is in the fabric", len(roots))
+	}
+	return vertices, nil
 }
 
 // treeEngines looks up those that lay the trees of groups.
@@ -137,7 +165,7 @@ func treeEngines(names []string, effort int) (engines []multicast.Engine, err er
 	return engines, nil
 }
 
-func (a *app) smConfig(f smFlags) (cfg sm.Config, err error) {
+func (a *app) smConfig(f smFlags, log *slog.Logger) (cfg sm.Config, err error) {
 	if f.limits.Groups < 1 || f.limits.Proxied < 1 {
 		return cfg, usagef("--client-groups %d --client-members %d: want numbers above 0", f.limits.Groups, f.limits.Proxied)
 	}
@@ -147,7 +175,8 @@ func (a *app) smConfig(f smFlags) (cfg sm.Config, err error) {
 	if f.priority > 15 {
 		return cfg, usagef("--priority %d: want 0 to 15", f.priority)
 	}
-	cfg = sm.Config{Interval: f.interval, Priority: f.priority, SMKey: mad.SMKey(f.smKey), Log: a.emuLog(f.verbose)}
+	cfg = f.base
+	cfg.Interval, cfg.Priority, cfg.SMKey, cfg.Log = f.interval, f.priority, mad.SMKey(f.smKey), log
 	if f.traps.Unhealthy < 1 || f.traps.Window <= 0 {
 		return cfg, usagef("--trap-repeats %d --trap-window %v: want more than 0", f.traps.Unhealthy, f.traps.Window)
 	}
@@ -166,34 +195,40 @@ func (a *app) smConfig(f smFlags) (cfg sm.Config, err error) {
 	f.limits.Pending = f.limits.Groups
 	cfg.Groups.Limits = f.limits
 	cfg.Ask.Call, cfg.Ask.Window, cfg.Ask.PerNode = f.port.call(), f.window, f.perNode
-	if cfg.Unicast, err = unicastEngines(f.engines); err != nil {
+	roots, err := readRoots(f.files.roots)
+	if err != nil {
+		return cfg, err
+	}
+	if cfg.Unicast, err = unicastEngines(f.engines, roots); err != nil {
 		return cfg, err
 	}
 	if cfg.Multicast, err = treeEngines(f.trees, f.effort); err != nil {
 		return cfg, err
 	}
-	cfg.PKeys.Partitions, err = a.partitions(f.parts)
+	f.partOptions.Name = f.parts
+	cfg.PKeys.Partitions, err = readPartitions(f.partOptions, log)
 	return cfg, err
 }
 
-// partitions reads a partitions.conf, and tells what is wrong with it.
-func (a *app) partitions(file string) (*partition.Config, error) {
-	if file == "" {
+// readPartitions reads a partitions.conf, and tells what is wrong with it.
+func readPartitions(o partition.Options, log *slog.Logger) (*partition.Config, error) {
+	if o.Name == "" {
 		return partition.Default(), nil
 	}
-	r, err := os.Open(file)
+	r, err := os.Open(o.Name)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	cfg, faults, err := partition.Read(r, partition.Options{Name: file})
+	cfg, faults, err := partition.Read(r, o)
 	for _, fault := range faults {
-		fmt.Fprintln(a.err, fault.Error())
+		log.Warn("partitions", "fault", fault.Error())
 	}
 	return cfg, err
 }
 
-func (a *app) manage(f smFlags, cfg sm.Config) (err error) {
+func (a *app) manage(s *smSetup) (err error) {
+	f, cfg := s.flags, s.cfg
 	state, err := f.state.open(&cfg)
 	if err != nil {
 		return err
@@ -214,7 +249,7 @@ func (a *app) manage(f smFlags, cfg sm.Config) (err error) {
 	if f.once {
 		return a.bringUp(ctx, m)
 	}
-	return a.runManager(ctx, f, m)
+	return a.runManager(ctx, s, m)
 }
 
 // bringUp sweeps until no link has to come up anew.

@@ -21,6 +21,7 @@ import (
 type smConsole struct {
 	ctx     context.Context // of the manager's Run
 	manager *sm.Manager
+	dumps   func(context.Context, *sm.Manager) (string, error)
 }
 
 // smOrder is a command of the console.
@@ -38,6 +39,7 @@ func smOrders() []smOrder {
 		{"resweep", "", "look at the whole subnet again; does not wait", smConsole.resweep},
 		{"reroute", "", "lay the trees of all groups anew, and write them", smConsole.reroute},
 		{"groups", "[MGID]", "all groups, or one and its members", smConsole.groups},
+		{"dump", "", "write OpenSM's dump files into --dump-dir", smConsole.dump},
 		{"help", "", "this", smConsole.help},
 	}
 }
@@ -79,6 +81,12 @@ func (c smConsole) help([]string) (string, error) {
 func (c smConsole) resweep([]string) (string, error) {
 	c.manager.Resweep("console")
 	return "asked for a sweep\n", nil
+}
+
+func (c smConsole) dump([]string) (string, error) {
+	ctx, cancel := context.WithTimeout(c.ctx, reroutePatience)
+	defer cancel()
+	return c.dumps(ctx, c.manager)
 }
 
 // reroutePatience is less than that of who asks.

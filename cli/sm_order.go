@@ -47,6 +47,7 @@ func (a *app) smOrderCommands() []*cobra.Command {
 		a.smOrderCommand("resweep", "Have it look at the whole subnet again", plain("resweep")),
 		a.smOrderCommand("reroute", "Have it lay the trees of all groups anew", plain("reroute")),
 		groups,
+		a.smOrderCommand("dump", "Have it write OpenSM's dump files into its --dump-dir", plain("dump")),
 	}
 }
 

@@ -24,7 +24,8 @@ func smProgram() console.Program {
 }
 
 // runManager runs a manager and what tells of it, until the context ends.
-func (a *app) runManager(ctx context.Context, f smFlags, m *sm.Manager) (err error) {
+func (a *app) runManager(ctx context.Context, s *smSetup, m *sm.Manager) (err error) {
+	f := s.flags
 	ctx, cancel := context.WithCancel(ctx)
 	var servers []io.Closer
 	defer func() {
@@ -37,7 +38,7 @@ func (a *app) runManager(ctx context.Context, f smFlags, m *sm.Manager) (err err
 	if err != nil {
 		return err
 	}
-	servers = append(servers, console.Serve(listener, smConsole{ctx, m}.answer))
+	servers = append(servers, console.Serve(listener, smConsole{ctx, m, s.dump}.answer))
 	if f.metrics != "" {
 		web, err := serveMetrics(f.metrics, m.Status)
 		if err != nil {
@@ -45,19 +46,28 @@ func (a *app) runManager(ctx context.Context, f smFlags, m *sm.Manager) (err err
 		}
 		servers = append(servers, web)
 	}
-	stop := hangUps(m.Resweep)
+	does := map[os.Signal]func(){syscall.SIGHUP: func() { s.reload(m) }}
+	for _, signal := range userSignals() {
+		does[signal] = func() { s.user(ctx, m) }
+	}
+	stop := onSignals(does)
 	defer stop()
+	s.notify("READY=1")
+	defer s.notify("STOPPING=1")
 	return m.Run(ctx)
 }
 
-// hangUps has each SIGHUP followed by a sweep, until it is stopped.
-func hangUps(resweep func(why string)) (stop func()) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGHUP)
+// onSignals has signals followed by what each stands for, one after the other,
+// until it is stopped.
+func onSignals(does map[os.Signal]func()) (stop func()) {
+	signals := make(chan os.Signal, 4)
+	for s := range does {
+		signal.Notify(signals, s)
+	}
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		for range signals {
-			resweep("SIGHUP")
+		for s := range signals {
+			does[s]()
 		}
 	})
 	return func() {

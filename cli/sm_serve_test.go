@@ -11,7 +11,7 @@ import (
 
 func TestHangUpSweeps(t *testing.T) {
 	swept := make(chan string, 1)
-	stop := hangUps(func(why string) { swept <- why })
+	stop := onSignals(map[os.Signal]func(){syscall.SIGHUP: func() { swept <- "SIGHUP" }})
 	defer stop()
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {
@@ -44,7 +44,7 @@ func TestServeMetricsEnds(t *testing.T) {
 // TestConsoleRefuses: what it cannot understand never gets to the manager.
 func TestConsoleRefuses(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
-		{"nonsense", "no command \"nonsense\"; there are status, resweep, reroute, groups, help"},
+		{"nonsense", "no command \"nonsense\"; there are status, resweep, reroute, groups, dump, help"},
 		{"'status", "quotation"},
 		{"resweep now", "wrong arguments; write: resweep"},
 		{"status json json", "wrong arguments; write: status [json]"},

@@ -147,9 +147,7 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 	m.deadlock(lfts, r)
 	m.tellPorts(m.show(lfts))
 	m.lfts = lfts
-	if m.cfg.Swept != nil {
-		m.cfg.Swept(m.subnet(), r)
-	}
+	m.tellSwept(r)
 	m.cfg.Log.Info("subnet up", "nodes", r.Nodes, "switches", r.Switches, "engine", r.Engine,
 		"asked", r.Asked, "sent", r.Sent, "failed", r.Failed, "again", r.Again)
 	return r, nil

@@ -75,6 +75,15 @@ func (m *Manager) subnet() Subnet {
 	return Subnet{View: m.view, LFTs: m.lfts, LIDs: m.allLIDs(), tables: m.tables}
 }
 
+// tellSwept shows a sweep to Config.Swept.
+func (m *Manager) tellSwept(r *Report) {
+	if m.cfg.Swept == nil {
+		return
+	}
+	defer m.computing("what a sweep is shown to")()
+	m.cfg.Swept(m.subnet(), r)
+}
+
 // visit is a function that wants to see the subnet.
 type visit struct {
 	see  func(Subnet) error
@@ -99,5 +108,6 @@ func (m *Manager) visited(v visit) {
 		v.done <- errors.New("the manager is not the master, or its first sweep has not ended")
 		return
 	}
+	defer m.computing("a visit")()
 	v.done <- v.see(m.subnet())
 }
