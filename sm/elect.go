@@ -109,6 +109,9 @@ func (m *Manager) act(ctx context.Context, a election.Action) (left bool) {
 	m.cfg.Log.Debug("election", "action", a.Kind, "peer", a.Peer.Port, "reason", a.Reason)
 	switch a.Kind {
 	case election.Discover:
+		if m.leading {
+			m.follow()
+		}
 		m.discover(ctx)
 	case election.Lead:
 		m.lead(ctx, a.Reason)
@@ -136,14 +139,7 @@ func (m *Manager) act(ctx context.Context, a election.Action) (left bool) {
 // lead begins to be the master, with what the last one knew.
 func (m *Manager) lead(ctx context.Context, reason string) {
 	m.cfg.Log.Info("master", "reason", reason)
-	for err := m.remember(ctx); err != nil; err = m.remember(ctx) {
-		m.cfg.Log.Error("cannot lead", "error", err)
-		if !m.wait(ctx, m.cfg.Retry) || m.vote.info().SMState != mad.SMMaster {
-			return
-		}
-	}
-	m.begins()
-	m.Resweep("master: " + reason)
+	m.takeUp(ctx, reason)
 }
 
 // begins forgets what the manager knew of the subnet when it was its master the

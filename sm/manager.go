@@ -33,6 +33,7 @@ type Manager struct {
 	redo    redo
 	serving atomic.Pointer[admin.Server]
 	keeper  keeper
+	retries int       // of taking up the state, in a row
 	engines []*engine // of unicast
 	router  *multicast.Router
 	reach   atomic.Pointer[multicast.Reach] // of the router, for joins; nil before it was asked for
@@ -81,6 +82,7 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 	m.cfg.LIDs.Keep = maps.Clone(m.given)
 	m.cfg.Ask.Progress = func(int) { m.vote.active() }
 	m.cfg.Ports.Reregister = func(p plan.PortRef) bool { return m.reregister(p.At().GUID) }
+	m.keeper.broken = make(chan struct{}, 1)
 	var err error
 	if m.vote, err = m.newVote(); err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package sm
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"heddle/ib"
@@ -24,6 +23,10 @@ type Memory interface {
 	Follow()
 	// Commit keeps a batch, and calls done when it is kept for good.
 	Commit(ctx context.Context, b *store.Batch, done func(store.Result)) error
+	// Deposed tells that the manager is not the one that writes any more, though
+	// nobody called Follow, and why. A nil channel is of a memory that tells so
+	// by Commit only.
+	Deposed() <-chan error
 }
 
 // alone is the Memory of a manager without peers.
@@ -45,86 +48,15 @@ func (a alone) Lead(ctx context.Context) (uint64, error) {
 
 func (a alone) Follow() {}
 
-// keeper brings changes to the memory in the order in which they were made, and
-// lets answers go out when what they tell is kept.
-type keeper struct {
-	memory Memory // nil where nothing is kept
-
-	mu      sync.Mutex
-	batch   *store.Batch // what changed and was not committed; guarded by mu
-	pending *commit      // the last one; guarded by mu
-
-	committing sync.Mutex // held over calls of memory.Commit, which keep their order
-}
-
-// commit is a batch that is on its way.
-type commit struct {
-	over    bool
-	waiting []func(error)
-}
-
-// add notes a change, which is kept with the next commit.
-func (k *keeper) add(f func(b *store.Batch)) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.batch == nil {
-		k.batch = &store.Batch{}
-	}
-	f(k.batch)
-}
-
-// keep commits what changed, and calls then when all changes so far are kept
-// for good, or are not.
-func (k *keeper) keep(ctx context.Context, then func(error)) {
-	k.committing.Lock()
-	defer k.committing.Unlock()
-	k.mu.Lock()
-	b := k.batch
-	k.batch = nil
-	if k.memory == nil || b == nil || b.IsEmpty() {
-		if k.pending != nil && !k.pending.over {
-			k.pending.waiting = append(k.pending.waiting, then)
-			k.mu.Unlock()
-			return
-		}
-		k.mu.Unlock()
-		then(nil)
-		return
-	}
-	c := &commit{waiting: []func(error){then}}
-	k.pending = c
-	k.mu.Unlock()
-	if err := k.memory.Commit(ctx, b, func(r store.Result) { k.kept(c, r.Err) }); err != nil {
-		k.kept(c, err)
-	}
-}
-
-func (k *keeper) kept(c *commit, err error) {
-	k.mu.Lock()
-	c.over = true
-	waiting := c.waiting
-	c.waiting = nil
-	k.mu.Unlock()
-	for _, then := range waiting {
-		then(err)
-	}
-}
-
-// forget drops what changed and was not committed, as another manager writes
-// now.
-func (k *keeper) forget() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.batch = nil
-}
+func (a alone) Deposed() <-chan error { return nil }
 
 // remember makes the manager one that goes on with what the last one knew, and
 // whose word counts from now on.
 func (m *Manager) remember(ctx context.Context) error {
-	m.keeper.forget()
 	if m.keeper.memory == nil {
 		return m.begin(group.New)
 	}
+	m.keeper.suspend()
 	epoch, err := m.keeper.memory.Lead(ctx)
 	if err != nil {
 		return fmt.Errorf("memory: %w", err)
@@ -139,6 +71,7 @@ func (m *Manager) remember(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("memory: %w", err)
 	}
+	m.keeper.resume()
 	m.save(ctx)
 	m.cfg.Log.Info("state restored", "epoch", epoch, "ports", len(m.cfg.LIDs.Keep))
 	return nil
@@ -242,6 +175,6 @@ func (m *Manager) save(ctx context.Context) {
 	})
 }
 
-// lost is a memory that does not keep what it is given: another manager leads,
-// or the disk is full. Whoever asked for it is told to ask again.
-func (m *Manager) lost(err error) { m.cfg.Log.Error("state is not kept", "error", err) }
+// lost is a memory that does not keep what it is given: see unkept. Whoever asked
+// for it is told to ask again.
+func (m *Manager) lost(err error) { m.cfg.Log.Debug("state is not kept", "error", err) }

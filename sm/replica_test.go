@@ -60,6 +60,7 @@ func (l wireEnd) Addr() net.Addr { return &net.UnixAddr{} }
 
 // twin is one of two managers that share their state.
 type twin struct {
+	*sm.Manager
 	port   *umad.Port
 	store  *store.Store
 	cancel context.CancelFunc
@@ -68,12 +69,19 @@ type twin struct {
 
 func (r running) twin(t *testing.T, w wire, host fabric.NodeID, id uint16, name, other string) *twin {
 	t.Helper()
+	s := store.InMemory(store.Options{})
+	return r.twinWith(t, w, host, id, name, other, s, s)
+}
+
+// twinWith is twin with a store, and what the node takes for it.
+func (r running) twinWith(t *testing.T, w wire, host fabric.NodeID, id uint16, name, other string, s *store.Store, shown replica.Store) *twin {
+	t.Helper()
 	dev, err := r.live.Open(r.fabric(t).Node(host).ID, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &twin{port: umad.NewPort(dev), store: store.InMemory(store.Options{}), ended: make(chan error, 2)}
-	node, err := replica.New(v.store, replica.Config{
+	v := &twin{port: umad.NewPort(dev), store: s, ended: make(chan error, 2)}
+	node, err := replica.New(shown, replica.Config{
 		ID: id, Secret: bytes.Repeat([]byte("0123456789abcdef"), 2), Peers: []string{other}, Dial: w.dial, Wait: 1,
 	})
 	if err != nil {
@@ -85,6 +93,7 @@ func (r running) twin(t *testing.T, w wire, host fabric.NodeID, id uint16, name,
 	if err != nil {
 		t.Fatal(err)
 	}
+	v.Manager = m
 	var ctx context.Context
 	ctx, v.cancel = context.WithCancel(t.Context())
 	nodeCtx, nodeCancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -96,6 +96,10 @@ func (m *Manager) loop(ctx, working context.Context) error {
 			err = m.reroute(working, done)
 		case source := <-m.babbling:
 			err = m.asMaster(working, func(ctx context.Context) error { return m.silence(ctx, source) })
+		case err := <-m.deposed():
+			m.keeper.deposed(err)
+		case <-m.keeper.broken:
+			m.unkept(working)
 		case <-m.joined:
 		case <-groups.C:
 			err = m.asMaster(working, m.serveGroups)

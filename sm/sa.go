@@ -61,20 +61,20 @@ func (m *Manager) answer(ctx context.Context, msg *umad.Message) {
 	from := admin.Requester{LID: msg.LID, QPN: msg.QPN}
 	method := msg.Datagram().Method()
 	answer, ok := m.server().Request(time.Now(), from, msg.Data)
+	if !ok {
+		return // a standby, say, is silent, and changed nothing
+	}
 	if method != mad.MethodSet && method != mad.MethodDelete {
-		if ok {
-			m.table(msg, answer)
-		}
+		m.table(msg, answer)
 		return
 	}
 	m.keeper.keep(ctx, func(err error) {
-		switch {
-		case err != nil:
+		if err != nil {
 			m.busy(msg) // the client asks again, whoever is master then
 			m.lost(err)
-		case ok:
-			m.reply(&umad.Message{Address: msg.Address, Data: answer})
+			return
 		}
+		m.reply(&umad.Message{Address: msg.Address, Data: answer})
 	})
 	wake(m.joined)
 }

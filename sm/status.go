@@ -44,6 +44,9 @@ type Status struct {
 	// Sharing are the groups that share their MLID with others.
 	Sharing int
 	SA      admin.Stats
+	// NotKept is why joins and the like are not kept, and so answered BUSY; nil
+	// where they are, or need not be.
+	NotKept error
 	// Ports told of errors on their links or of wrong keys, the unhealthy first.
 	// Traps counts all traps by number, 0 for those of vendors. Both are of the
 	// moment.
@@ -69,6 +72,7 @@ func (m *Manager) Status() Status {
 	}
 	s.Info = m.vote.info()
 	s.SA = m.server().Stats()
+	s.NotKept = m.keeper.err()
 	s.Ports, s.Traps = m.traps.ports(time.Now())
 	s.ByState = map[group.State]int{}
 	m.server().Groups(func(t *group.Table) {
