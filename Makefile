@@ -4,13 +4,16 @@ TOOL  := $(GO) tool -modfile=tools.mod
 FUZZ  ?= 3s
 SOAK  ?= 10m
 
+# where make install puts things; DESTDIR comes before all of it.
+PREFIX ?= /usr/local
+
 # program:package for each peer that the tests run, what their virtual machine
 # is made of, and a C compiler, which the race detector needs.
 PEERS := ibsim:ibsim-utils opensm:opensm ibnetdiscover:infiniband-diags \
 	qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod \
-	rdma:iproute2 tshark:tshark python3:python3 cc:gcc cc:libc6-dev
+	rdma:iproute2 systemd-analyze:systemd tshark:tshark python3:python3 cc:gcc cc:libc6-dev
 
-.PHONY: help build demo test peers lint bench soak clean
+.PHONY: help build demo test peers lint bench soak install clean
 .PHONY: test-static test-go test-fuzz test-bench test-cross
 
 help: ## list the targets
@@ -57,6 +60,14 @@ bench: build peers ## the tables of docs/benchmarks: routing engines, the emulat
 
 soak: ## fuzz each target for SOAK (10m)
 	scripts/fuzz $(SOAK)
+
+install: build ## the program below PREFIX (/usr/local), and what a service of systemd needs
+	install -D -m 755 bin/heddle $(DESTDIR)$(PREFIX)/bin/heddle
+	install -D -m 644 packaging/systemd/heddle-sm.service $(DESTDIR)$(PREFIX)/lib/systemd/system/heddle-sm.service
+	sed -i 's#/usr/bin/heddle#$(PREFIX)/bin/heddle#' $(DESTDIR)$(PREFIX)/lib/systemd/system/heddle-sm.service
+	install -D -m 644 packaging/sysusers.d/heddle.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/heddle.conf
+	install -D -m 644 packaging/udev/70-heddle-sm.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/70-heddle-sm.rules
+	install -D -m 644 packaging/logrotate.d/heddle-sm $(DESTDIR)/etc/logrotate.d/heddle-sm
 
 clean: ## remove what make built
 	rm -rf bin out
