@@ -66,6 +66,7 @@ func (m *Manager) takeGroups(ctx context.Context) (mlids int) {
 	if batch.ID == 0 {
 		return 0
 	}
+	src.base(m.server().Aliases())
 	m.told(m.update(batch, src))
 	for _, list := range [][]ib.MLID{batch.Changed, batch.Vanished} {
 		for _, mlid := range list {

@@ -3,10 +3,7 @@ package sm
 import (
 	"context"
 
-	"heddle/mad"
 	"heddle/sm/group"
-	"heddle/sm/plan"
-	"heddle/sm/subnet"
 )
 
 // lanes has service levels go by the lanes that links have, where that matters.
@@ -16,7 +13,7 @@ func (m *Manager) lanes(ctx context.Context, r *Report) error {
 		return nil
 	}
 	m.cfg.Ports.QoS = m.cfg.QoS
-	asked, err := m.readTables(ctx, m.tables.unknownLanes(m.view, m.cfg.Ports))
+	asked, err := m.tables.read(ctx, m.port, m.cfg.Ask, m.tables.unknownLanes(m.view, m.cfg.Ports))
 	r.Asked += asked
 	if err != nil {
 		return err
@@ -38,30 +35,4 @@ func (m *Manager) usesLevels() (uses bool) {
 		}
 	})
 	return uses
-}
-
-// readTables asks for tables of ports, and remembers what they told. It may be
-// called by any goroutine.
-func (m *Manager) readTables(ctx context.Context, list []plan.SMP) (asked int, err error) {
-	next := 0
-	take := func() (q *plan.SMP, ok bool) {
-		for next < len(list) && list[next].Node.Stale > 0 {
-			next++
-		}
-		if next == len(list) {
-			return nil, false
-		}
-		next++
-		return &list[next-1], true
-	}
-	request := func(q *plan.SMP) subnet.Request {
-		return subnet.Request{Node: q.Node, Path: q.Path(), Method: mad.MethodGet, Attr: q.Attr, Modifier: q.Modifier}
-	}
-	done := func(q *plan.SMP, d *mad.Datagram, err error) error {
-		if err == nil {
-			m.tables.told(q, d)
-		}
-		return nil
-	}
-	return subnet.Exchange(ctx, m.port, m.cfg.Ask, take, request, done)
 }

@@ -29,6 +29,8 @@ type Manager struct {
 	wanted  chan string   // holds one: why a sweep is wanted
 	joined  chan struct{} // holds one: the groups may have changed
 	asked   *asked
+	slow    *asked          // those that may wait for what ports answer
+	life    context.Context // of Run
 	reports reports
 	redo    redo
 	serving atomic.Pointer[admin.Server]
@@ -77,7 +79,8 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 		port: port, cfg: cfg, wanted: make(chan string, 1), joined: make(chan struct{}, 1),
 		reroutes: make(chan chan<- Rerouted), engines: newEngines(cfg.Unicast), traps: newTrapLedger(cfg.Traps), babbling: make(chan trapSource, 16),
 		visits: make(chan visit), given: cfg.LIDs.Keep, mkey: cfg.Ports.MKey,
-		asked: newAsked(serversOf(cfg)), tables: &tables{held: plan.NewHeld()}, known: map[ib.GUID]bool{},
+		asked: newAsked(serversOf(cfg)), slow: newAsked(1), life: context.Background(),
+		tables: &tables{held: plan.NewHeld()}, known: map[ib.GUID]bool{},
 	}
 	m.cfg.LIDs.Keep = maps.Clone(m.given)
 	m.cfg.Ask.Progress = func(int) { m.vote.active() }
@@ -136,6 +139,9 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 		return r, err
 	}
 	if err := m.lanes(ctx, r); err != nil {
+		return r, err
+	}
+	if err := m.realias(ctx, r); err != nil {
 		return r, err
 	}
 	if err := m.multicast(ctx, r); err != nil {

@@ -82,7 +82,7 @@ func (m *Manager) recall() error {
 	if err := m.begin(m.cfg.Store.Groups); err != nil {
 		return err
 	}
-	for _, bucket := range []string{admin.BucketSubscriptions, admin.BucketServices} {
+	for _, bucket := range []string{admin.BucketSubscriptions, admin.BucketServices, admin.BucketAliases} {
 		records, err := m.cfg.Store.Records(bucket)
 		if err != nil {
 			return err

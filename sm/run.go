@@ -29,11 +29,15 @@ func (m *Manager) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer cancel()
-	m.asked.open()
-	defer m.asked.end()
-	for range serversOf(m.cfg) {
-		workers.Go(func() { m.work(working) })
+	m.life = working
+	for _, q := range []*asked{m.asked, m.slow} {
+		q.open()
+		defer q.end()
 	}
+	for range serversOf(m.cfg) {
+		workers.Go(func() { m.work(working, m.asked) })
+	}
+	workers.Go(func() { m.work(working, m.slow) })
 	m.vote.do(func(e *election.Machine) { e.Start(time.Now()) })
 	return m.loop(ctx, working)
 }

@@ -11,14 +11,19 @@ import (
 	"heddle/umad"
 )
 
-// serveSA registers subnet administration. Requests wait for workers; what
-// finds too many waiting is told to come again.
+// serveSA registers subnet administration. Requests wait for workers, and those
+// that may wait for ports for a worker of their own; what finds too many waiting
+// is told to come again.
 func (m *Manager) serveSA() error {
 	return m.port.Handle(umad.Agent{
 		Class: mad.ClassSA, Version: 2, RMPP: true,
 		Methods: []mad.Method{mad.MethodGet, mad.MethodSet, mad.MethodGetTable, mad.MethodDelete, mad.MethodGetMulti},
 	}, func(msg *umad.Message) {
-		if !m.asked.put(msg) {
+		queue := m.asked
+		if admin.MayBlock(msg.Datagram().Attr()) {
+			queue = m.slow
+		}
+		if !queue.put(msg) {
 			m.busy(msg)
 		}
 	})
@@ -49,11 +54,11 @@ func (m *Manager) table(msg *umad.Message, answer []byte) {
 }
 
 // work answers requests until there are no more to come.
-func (m *Manager) work(ctx context.Context) {
-	for msg := m.asked.take(); msg != nil; msg = m.asked.take() {
+func (m *Manager) work(ctx context.Context, q *asked) {
+	for msg := q.take(); msg != nil; msg = q.take() {
 		lid := msg.LID
 		m.answer(ctx, msg)
-		m.asked.done(lid)
+		q.done(lid)
 	}
 }
 

@@ -94,7 +94,7 @@ func (m *Manager) show(lfts *route.LFTs) admin.Changes {
 // snapshot is what subnet administration tells of a sweep.
 func (m *Manager) snapshot(lfts *route.LFTs) *admin.Snapshot {
 	v := m.view
-	s := admin.Subnet{Prefix: m.cfg.Ports.Prefix, Nodes: make([]admin.Node, len(v.Nodes)), MFTs: m.tables, Lifetime: packetLifetime, SLs: m.levels()}
+	s := admin.Subnet{Prefix: m.cfg.Ports.Prefix, Nodes: make([]admin.Node, len(v.Nodes)), MFTs: m.tables, Lifetime: packetLifetime, SLs: m.levels(), Tables: m.portTables()}
 	for i, n := range v.Nodes {
 		s.Nodes[i] = adminNode(n)
 	}

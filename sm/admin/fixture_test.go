@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ var epoch = time.Unix(1_800_000_000, 0)
 func subnetOf(t testing.TB, spec string, lmc uint8) admin.Subnet {
 	t.Helper()
 	f := addressed(t, spec, lmc)
-	s := admin.Subnet{Lifetime: 18}
+	s := admin.Subnet{Lifetime: 18, Tables: &agents{held: map[admin.PortTable][64]byte{}}}
 	tables := tablesOf(t, f)
 	for id := range fabric.NodeID(f.NumNodes()) {
 		s.Nodes = append(s.Nodes, nodeOf(f, id))
@@ -122,9 +123,47 @@ func portOf(f *fabric.Fabric, e fabric.End) admin.Port {
 		Info: mad.PortInfo{
 			MKey: 9, LID: told.LID, LMC: told.LMC, LocalPortNum: uint8(e.Port), PortState: mad.PortActive,
 			NeighborMTU: ib.MTU4096, MTUCap: ib.MTU4096, GidPrefix: ib.DefaultPrefix,
+			VLArbitrationLowCap: 32, VLArbitrationHighCap: 32, GUIDCap: 16,
 		},
-		SLtoVL: []mad.SLtoVLMapping{{}}, VLArbitration: [4]*mad.VLArbitration{{}, nil, {}},
 	}
+}
+
+// agents are those of the nodes: each table is empty until somebody writes it,
+// and known from when it was read.
+type agents struct {
+	mu    sync.Mutex
+	held  map[admin.PortTable][64]byte
+	reads int
+	// deaf do not answer, simple ones have no tables; by the index of the node.
+	deaf, simple map[int32]bool
+}
+
+func (a *agents) Table(t admin.PortTable) (data [64]byte, known, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	data, known = a.held[t]
+	return data, known, known && !a.simple[t.Node]
+}
+
+func (a *agents) Read(list []admin.PortTable) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.reads += len(list)
+	for _, t := range list {
+		if !a.deaf[t.Node] {
+			a.held[t] = [64]byte{}
+		}
+	}
+}
+
+func (a *agents) Write(t admin.PortTable, data [64]byte) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.deaf[t.Node] {
+		return false
+	}
+	a.held[t] = data
+	return true
 }
 
 // server is one that answers, with what is needed to ask.

@@ -9,10 +9,10 @@ import (
 	"heddle/mad"
 )
 
-// Change is a subscription or a service that came, changed or went, as a record
+// Change is a subscription, a service or a port's aliases that came, changed or went, as a record
 // that a restart and another manager need.
 type Change struct {
-	// Bucket is BucketSubscriptions or BucketServices.
+	// Bucket is BucketSubscriptions, BucketServices or BucketAliases.
 	Bucket string
 	Key    []byte
 	// Value is nil for what is gone. Its form is that of KeepVersion.
@@ -23,6 +23,7 @@ type Change struct {
 const (
 	BucketSubscriptions = "subscriptions"
 	BucketServices      = "services"
+	BucketAliases       = "aliases"
 
 	KeepVersion uint8 = 1
 )
@@ -39,6 +40,8 @@ func (s *Server) Restore(c Change) error {
 		return s.subscriptions.restore(c)
 	case BucketServices:
 		return s.services.restore(c)
+	case BucketAliases:
+		return s.aliases.restore(c)
 	default:
 		return fmt.Errorf("%w: bucket %q", ErrKept, c.Bucket)
 	}

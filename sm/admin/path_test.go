@@ -254,28 +254,6 @@ func TestMultiPath(t *testing.T) {
 	}
 }
 
-// TestAliases: a port is found by each GUID of its table, and its own first.
-func TestAliases(t *testing.T) {
-	subnet := subnetOf(t, "single:hosts=4", 0)
-	s := serverOf(t, subnet, admin.Config{})
-	a, b := s.hosts()[0], s.hosts()[1]
-	for i := range subnet.Nodes {
-		if p := &subnet.Nodes[i].Ports[min(1, len(subnet.Nodes[i].Ports)-1)]; p.GUID == b.GUID {
-			p.GUIDs = []ib.GUID{b.GUID, 0, 0x77, a.GUID}
-		}
-	}
-	s.Update(s.now, snapshotOf(t, subnet))
-	alias := ib.NewGID(ib.DefaultPrefix, 0x77)
-	q := question{attr: mad.AttrPathRecord, mask: bothGIDs, data: mad.PathRecord{SGID: gid(a), DGID: alias}}
-	if p, status := get(t, s, q, mad.ParsePathRecord); status != mad.StatusOK || p.DLID != b.Info.LID || p.DGID != alias {
-		t.Errorf("status %v, path %+v", status, p)
-	}
-	q.data = mad.PathRecord{SGID: gid(b), DGID: gid(a)}
-	if p, _ := get(t, s, q, mad.ParsePathRecord); p.DLID != a.Info.LID {
-		t.Errorf("an alias that is another port's GUID leads to LID %v", p.DLID)
-	}
-}
-
 // TestPathWork: a request may not have more paths looked at than a processor
 // does in the blink of an eye.
 func TestPathWork(t *testing.T) {

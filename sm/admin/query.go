@@ -55,7 +55,7 @@ func (r *request) query() mad.Status {
 	if r.head.Attr == mad.AttrPortInfoRecord && r.head.Modifier&mad.PortInfoMatchCapabilities != 0 {
 		r.filter = r.filter.Contain(mad.PortInfoRecordCapabilityMask)
 	}
-	records(r)
+	r.withTables(records)
 	return r.found()
 }
 

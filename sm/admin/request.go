@@ -27,8 +27,9 @@ type request struct {
 	records int
 	size    uint16 // of a record, in words of 8 bytes
 	attr    mad.AttrID
-	full    bool // the answer is longer than it may be
-	work    int  // records and paths that were looked at
+	full    bool        // the answer is longer than it may be
+	work    int         // records and paths that were looked at
+	unknown []PortTable // to be read from ports
 }
 
 // one tells whether one record is asked for.

@@ -29,6 +29,7 @@ type Server struct {
 	subscriptions subscriptions
 	services      services
 	repeats       repeats
+	aliases       *aliases
 }
 
 // New makes a server that is silent until the first Update.
@@ -37,7 +38,7 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: config, groups: config.Groups, limiter: newLimiter(config.Limits)}
+	s := &Server{config: config, groups: config.Groups, limiter: newLimiter(config.Limits), aliases: newAliases()}
 	s.subscriptions.limits, s.services.limits = config.Limits, config.Limits
 	s.subscriptions.journal, s.services.journal = config.Journal, config.Journal
 	s.subscriptions.remember(config.Groups)
@@ -155,6 +156,8 @@ func (r *request) dispatch() mad.Status {
 			return r.inform()
 		case mad.AttrServiceRecord:
 			return r.register()
+		case mad.AttrGUIDInfoRecord:
+			return r.setGUIDs()
 		default:
 		}
 	case mad.MethodDelete:
@@ -163,6 +166,8 @@ func (r *request) dispatch() mad.Status {
 			return r.repeatable(r.leave)
 		case mad.AttrServiceRecord:
 			return r.repeatable(r.unregister)
+		case mad.AttrGUIDInfoRecord:
+			return r.deleteGUIDs()
 		default:
 		}
 	default:

@@ -18,6 +18,7 @@ type Snapshot struct {
 	byLID   []*end // by LID, up to the highest
 	steps   []step // by node
 	classes classes
+	aliases *aliases // the server's, when it has the snapshot; nil before
 }
 
 // end is a port that has an address.
@@ -148,17 +149,12 @@ func (s *Snapshot) claim(e *end) error {
 	return nil
 }
 
-// index lets a port be found by its LIDs, its GUID and the aliases.
+// index lets a port be found by its LIDs and its GUID.
 func (s *Snapshot) index(e *end) {
 	for lid := e.lid; lid < e.lid+1<<e.lmc; lid++ {
 		s.byLID[lid] = e
 	}
 	s.byGUID[e.guid] = e
-	for _, alias := range s.port(e).GUIDs {
-		if _, taken := s.byGUID[alias]; alias.IsValid() && !taken {
-			s.byGUID[alias] = e
-		}
-	}
 }
 
 func (s *Snapshot) node(e *end) *Node { return &s.subnet.Nodes[e.node] }
@@ -179,7 +175,10 @@ func (s *Snapshot) named(gid ib.GID) *end {
 	if p := gid.Prefix(); p != s.subnet.Prefix && p != ib.DefaultPrefix {
 		return nil
 	}
-	return s.byGUID[gid.GUID()]
+	if e := s.byGUID[gid.GUID()]; e != nil || s.aliases == nil {
+		return e
+	}
+	return s.byGUID[s.aliases.owner(gid.GUID())]
 }
 
 // gid is the first GID of a port.
@@ -188,8 +187,11 @@ func (s *Snapshot) gid(e *end) ib.GID { return ib.NewGID(s.subnet.Prefix, e.guid
 // gids are all GIDs of a port.
 func (s *Snapshot) gids(e *end) []ib.GID {
 	list := []ib.GID{s.gid(e)}
-	for _, alias := range s.port(e).GUIDs {
-		if alias.IsValid() && alias != e.guid {
+	if s.aliases == nil {
+		return list
+	}
+	for _, alias := range s.aliases.of(e.guid) {
+		if alias.IsValid() && s.byGUID[alias] == nil {
 			list = append(list, ib.NewGID(s.subnet.Prefix, alias))
 		}
 	}

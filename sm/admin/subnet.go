@@ -21,6 +21,8 @@ type Subnet struct {
 	// MFTs tells what the switches hold for groups, which changes between
 	// sweeps; nil for nothing. It is called by many goroutines at once.
 	MFTs MFTs
+	// Tables are the tables of ports that a sweep does not read; nil for none.
+	Tables PortTables
 }
 
 // MFTs are the multicast forwarding tables of the switches.
@@ -56,20 +58,13 @@ type Port struct {
 	// Rate is what its link runs at; where zero, what Info says.
 	Rate ib.Rate
 	// PKeys is the P_Key table, from index 0; nil is that of the power-on
-	// state, the default partition. GUIDs is the GUID table from index 0.
+	// state, the default partition. It is that of a port with an address.
 	PKeys []ib.PKey
-	GUIDs []ib.GUID
 	// Linked says that the cable leads to port PeerPort of the node of index
 	// Peer.
 	Linked   bool
 	Peer     int32
 	PeerPort uint8
-	// SLtoVL is the mapping by the port that packets come in by: one for an
-	// adapter's port, one for each port, from 0, for a port of a switch.
-	SLtoVL []mad.SLtoVLMapping
-	// VLArbitration is the parts of the table, in their order, nil for those
-	// that the port does not have.
-	VLArbitration [4]*mad.VLArbitration
 }
 
 // rate is what the port runs at.

@@ -19,6 +19,7 @@ type Changes struct{ Came, Gone []ib.GID }
 func (s *Server) Update(now time.Time, snapshot *Snapshot) Changes {
 	s.updating.Lock()
 	defer s.updating.Unlock()
+	snapshot.aliases = s.aliases
 	before := s.snapshot.Swap(snapshot)
 	if before != nil {
 		s.previous.Store(before)
@@ -36,6 +37,9 @@ func (s *Server) Update(now time.Time, snapshot *Snapshot) Changes {
 	known := func(guid ib.GUID) bool { return snapshot.byGUID[guid] != nil }
 	s.subscriptions.keep(known)
 	s.services.keep(known)
+	for _, port := range s.aliases.keep(known) {
+		note(s.config.Journal, BucketAliases, be.AppendUint64(nil, uint64(port)), nil)
+	}
 	return changes
 }
 
