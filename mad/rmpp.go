@@ -33,6 +33,10 @@ type RMPPOptions struct {
 	// DualSided says of a sender that the answer comes by RMPP as well: it
 	// ends with the ACK that turns the direction.
 	DualSided bool
+	// Once says of a sender that the peer may know nothing of RMPP and take the
+	// first segment for all: until it is heard of, nothing is sent to it again,
+	// and it is not told of the end.
+	Once bool
 }
 
 const (

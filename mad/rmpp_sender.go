@@ -21,6 +21,7 @@ type RMPPSender struct {
 
 	retries  int // left
 	started  bool
+	heard    bool // of the peer
 	deadline time.Duration
 	end      time.Duration
 	over     bool
@@ -82,9 +83,11 @@ func (s *RMPPSender) Step(now time.Duration, in *Datagram, out []Datagram) []Dat
 // take takes a datagram of the peer.
 func (s *RMPPSender) take(now time.Duration, in *Datagram, out []Datagram) []Datagram {
 	h := in.RMPP()
-	switch {
-	case h.Flags&RMPPActive == 0 || h.Type == RMPPData && h.Version == RMPPVersion:
+	if h.Flags&RMPPActive == 0 || h.Type == RMPPData && h.Version == RMPPVersion {
 		return out // of another transfer
+	}
+	s.heard = true
+	switch {
 	case h.Type == RMPPStop || h.Type == RMPPAbort:
 		s.finish(&RMPPError{Status: h.Status, ByPeer: true})
 		return out
@@ -150,13 +153,16 @@ func (s *RMPPSender) watch(now time.Duration, out []Datagram) []Datagram {
 		return s.Abort(RMPPTimeTooLong, out)
 	case now < s.deadline || s.sent == 0:
 		return out
-	case s.retries == 0:
+	case s.retries == 0 || s.alone():
 		return s.Abort(RMPPTooManyRetries, out)
 	}
 	s.retries--
 	s.next, s.mended = s.acked+1, 0
 	return out
 }
+
+// alone tells whether the peer may be one that knows nothing of RMPP.
+func (s *RMPPSender) alone() bool { return s.options.Once && !s.heard }
 
 // fill sends what the window allows.
 func (s *RMPPSender) fill(now time.Duration, out []Datagram) []Datagram {
@@ -190,12 +196,16 @@ func (s *RMPPSender) send(now time.Duration, segment uint32, out []Datagram) []D
 	return out
 }
 
-// Abort ends the transfer, if it is not over, and tells the peer why.
+// Abort ends the transfer, if it is not over, and tells the peer why, if that
+// may be told.
 func (s *RMPPSender) Abort(status RMPPStatus, out []Datagram) []Datagram {
 	if s.over {
 		return out
 	}
 	s.finish(&RMPPError{Status: status})
+	if s.alone() {
+		return out
+	}
 	out = append(out, Datagram{})
 	out[len(out)-1].rmppHeaders(s.message, s.offset, RMPPHeader{Type: RMPPAbort, Status: status})
 	return out

@@ -237,6 +237,33 @@ func TestRMPPDeadPeer(t *testing.T) {
 	}
 }
 
+// TestRMPPOnce sends to a peer that may know nothing of RMPP.
+func TestRMPPOnce(t *testing.T) {
+	once := RMPPOptions{Once: true}
+	sender, err := NewRMPPSender(message(ClassSA, 1000), once)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took, sent := badLink{loss: 1}.run([2]machine{sender, NewRMPPReceiver(RMPPOptions{})})
+	var typed *RMPPError
+	if !errors.As(sender.Err(), &typed) || typed.Status != RMPPTooManyRetries || took != 200*time.Millisecond || sent != 1 {
+		t.Errorf("%d datagrams, %v, error %v", sent, took, sender.Err())
+	}
+	if sender, err = NewRMPPSender(message(ClassSA, 1000), once); err != nil {
+		t.Fatal(err)
+	}
+	sender.Step(0, nil, nil)
+	ack := Datagram{}
+	ack.rmppHeaders(message(ClassSA, 0), 56, RMPPHeader{Type: RMPPAck, Data1: 1, Data2: 2})
+	second := sender.Step(time.Millisecond, &ack, nil)
+	at, _ := sender.Deadline()
+	again := sender.Step(at, nil, nil)
+	if diff := cmp.Diff(second, again); len(again) != 1 || diff != "" {
+		t.Errorf("to a peer that was heard of, the second segment is sent again as %v\n%s", again, diff)
+	}
+	transfer(t, badLink{delay: time.Millisecond}, message(ClassSA, 100_000), once)
+}
+
 // segment is one of a table.
 func segment(n uint32, flags RMPPFlags, payload uint32, change ...func(h *RMPPHeader)) Datagram {
 	h := RMPPHeader{Version: 1, Type: RMPPData, RespTime: RMPPNoRespTime, Flags: flags | RMPPActive, Data1: n, Data2: payload}

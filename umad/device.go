@@ -56,6 +56,10 @@ type Features struct {
 	// header says Active, the headers of the first segment and exactly all of
 	// the data.
 	RMPP bool
+	// Deaf says that at the queue pairs 0 and 1 of other ports there may be
+	// programs that take the first datagram of an answer by RMPP for all of it,
+	// and that what comes after it may harm.
+	Deaf bool
 }
 
 // Agent is what Register asks for.

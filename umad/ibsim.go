@@ -66,8 +66,11 @@ func newIBSim(link simLink, node string) (*IBSim, error) {
 // Name is the spec by which Open finds the node again.
 func (d *IBSim) Name() string { return d.link.name + "/" + d.nodeID }
 
-// Features tells that there are neither timers nor RMPP.
-func (d *IBSim) Features() Features { return Features{} }
+// Features tells that there are neither timers nor RMPP, and that programs with
+// ibsim's preload library, which are at queue pair 1, know no RMPP. What is sent
+// again to one of them ibsim gives to the next that comes, which it kills if it
+// is there before that program is ready.
+func (d *IBSim) Features() Features { return Features{Deaf: true} }
 
 // Dropped is the number of datagrams that came while too many waited.
 func (d *IBSim) Dropped() uint64 { return d.dropped.Load() }

@@ -398,7 +398,7 @@ func TestIBSimRefusesOtherSizes(t *testing.T) {
 			t.Errorf("a datagram of %d bytes is sent", n)
 		}
 	}
-	if d.Features() != (umad.Features{}) {
+	if d.Features() != (umad.Features{Deaf: true}) {
 		t.Errorf("features %+v", d.Features())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"heddle/ib"
 	"heddle/mad"
 )
 
@@ -163,7 +164,7 @@ func (p *Port) sendByRMPP(t *transaction) error {
 // already where a request was repeated: then nothing is done.
 func (p *Port) answerByRMPP(m *Message) error {
 	c := m.Clone()
-	s, err := mad.NewRMPPSender(c.Data, mad.RMPPOptions{})
+	s, err := mad.NewRMPPSender(c.Data, mad.RMPPOptions{Once: p.features.Deaf && m.QPN <= ib.GSIQPN})
 	if err != nil {
 		return fmt.Errorf("send message: %w", err)
 	}

@@ -154,6 +154,26 @@ func TestRequestRepeatedDuringItsAnswer(t *testing.T) {
 	})
 }
 
+// TestDeafPeer is asked by a program that takes the first datagram of the answer
+// and acknowledges nothing.
+func TestDeafPeer(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		o := umadtest.Options{Delay: time.Millisecond, Features: umad.Features{Deaf: deaf}}
+		o.Drop = func(_ *umadtest.Device, m *umad.Message) bool { return m.Datagram().RMPP().Type == mad.RMPPAck }
+		inBubble(t, o, func(t *testing.T, p ports) {
+			p.serve(t, mad.ClassSA, 50_000, func(*umad.Message) {})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if _, err := p.client.Call(ctx, long(mad.ClassSA, mad.MethodGetTable, 200, false), umad.CallOptions{}); err == nil {
+				t.Error("an answer came, want none")
+			}
+			if sent := p.far.Sent(); (sent == 1) != deaf {
+				t.Errorf("deaf %v: %d datagrams sent", deaf, sent)
+			}
+		})
+	}
+}
+
 // TestCancelledTransfer tells the server to stop.
 func TestCancelledTransfer(t *testing.T) {
 	inBubble(t, umadtest.Options{Delay: time.Millisecond}, func(t *testing.T, p ports) {
