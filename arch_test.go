@@ -76,7 +76,7 @@ var imports = map[string][]string{
 var testImports = map[string][]string{
 	"":           {"internal/testenv"},
 	"route":      {"fabric/topology", "fabric/pattern", "fabric/format"},
-	"sm":         {"fabric/topology", "fabric/format", "umad/umadtest", "route/unicast", "route/multicast", "emu", "sa"},
+	"sm":         {"fabric/topology", "fabric/format", "umad/umadtest", "route/unicast", "route/multicast", "route/format", "emu", "sa"},
 	"sa":         {"umad/umadtest"},
 	"emu":        {"fabric/topology", "fabric/format", "umad/umadtest", "route/format"}, // to judge the tables that OpenSM wrote
 	"channel":    {"verbs/sim", "verbs/shm", "verbs/soft"},
