@@ -12,7 +12,6 @@ import (
 	"heddle/emu"
 	"heddle/fabric"
 	"heddle/fabric/format"
-	"heddle/fabric/topology"
 	"heddle/ib"
 	"heddle/internal/testenv"
 	"heddle/route"
@@ -49,15 +48,6 @@ func matrixNets(t *testing.T) (nets []matrixNet) {
 		t.Fatal(err)
 	}
 	return append(nets, matrixNet{"topograph", f})
-}
-
-func generate(t *testing.T, spec string) *fabric.Fabric {
-	t.Helper()
-	f, err := topology.Generate(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
 }
 
 // onEmu serves a fabric by our emulator, and gives the base of its sockets'
