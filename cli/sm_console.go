@@ -120,6 +120,7 @@ func smText(s sm.Status) string {
 	count := func(n uint64) string { return text.Thousands(int(n)) }
 	return aligned(func(w *tabwriter.Writer) {
 		fmt.Fprintf(w, "state\t%v, priority %d, GUID %v, LID %v\n", s.Info.SMState, s.Info.Priority, s.Info.GUID, s.LID)
+		fmt.Fprintf(w, "heddle\t%s, up %v\n", version(), ago(time.Now(), s.Started))
 		fmt.Fprintf(w, "subnet\t%s, %s, %s\n", text.Count(s.Nodes, "node"), text.Thousands(s.Switches)+" switches", text.Count(s.Links, "link"))
 		fmt.Fprintf(w, "sweeps\t%s, %s failed\n", count(s.Sweeps), count(s.Failed))
 		fmt.Fprintf(w, "last\t%s\n", lastSweep(s.Last))
@@ -130,6 +131,7 @@ func smText(s sm.Status) string {
 		fmt.Fprintf(w, "stages\t%v; read ahead %v\n", s.Stages, s.Stages.Ahead.Round(time.Millisecond))
 		fmt.Fprintf(w, "last batch\t%v\n", s.Batch)
 		fmt.Fprintf(w, "requests\t%s answered, %s refused (%s busy), %s not answered\n", count(s.SA.Answered), count(s.SA.Refused), count(s.SA.Busy), count(s.SA.Silent))
+		troubleText(w, s, time.Now())
 	})
 }
 
@@ -186,6 +188,7 @@ func smObject(s sm.Status) map[string]any {
 		o["lastSweepAt"], o["lastSweepWhy"], o["lastSweepMs"] = s.Last.At.Format(time.RFC3339Nano), s.Last.Why, milliseconds(s.Last.Took)
 		o["engine"] = s.Last.Engine
 	}
+	troubleObject(o, s)
 	if s.Last.Err != nil {
 		o["lastSweepError"] = s.Last.Err.Error()
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"net/http"
+	"time"
 
 	"heddle/mad"
 	"heddle/sm"
@@ -66,8 +67,18 @@ func counter[N number](name, help string, n N) metric {
 	return metric{name, help, "", prometheus.CounterValue, map[string]float64{"": float64(n)}}
 }
 
+// labelled is a gauge for each value of a label.
+func labelled(name, help, label string, values map[string]float64) metric {
+	return metric{name, help, label, prometheus.GaugeValue, values}
+}
+
 // smMetrics are all of them.
 func smMetrics(s sm.Status) []metric {
+	return append(troubleMetrics(s), subnetMetrics(s)...)
+}
+
+// subnetMetrics are those of the subnet and its groups.
+func subnetMetrics(s sm.Status) []metric {
 	return []metric{
 		{"state", "1 for the state that the subnet manager is in", "state", prometheus.GaugeValue, managerStates(s.Info.SMState)},
 		gauge("nodes", "nodes of the subnet", s.Nodes),
@@ -101,7 +112,7 @@ func smMetrics(s sm.Status) []metric {
 
 func managerStates(state mad.SMState) map[string]float64 {
 	values := map[string]float64{}
-	for _, s := range []mad.SMState{mad.SMNotActive, mad.SMDiscovering, mad.SMStandby, mad.SMMaster} {
+	for _, s := range managerStateList() {
 		values[s.String()] = 0
 	}
 	values[state.String()] = 1
@@ -117,9 +128,12 @@ func groupCounts(s sm.Status) map[string]float64 {
 }
 
 // timestamp is in seconds since 1970, 0 before the first sweep.
-func timestamp(s sm.Status) float64 {
-	if s.Last.At.IsZero() {
+func timestamp(s sm.Status) float64 { return seconds(s.Last.At) }
+
+// seconds are since 1970, 0 for no time.
+func seconds(at time.Time) float64 {
+	if at.IsZero() {
 		return 0
 	}
-	return float64(s.Last.At.UnixNano()) / 1e9
+	return float64(at.UnixNano()) / 1e9
 }

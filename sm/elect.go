@@ -196,6 +196,11 @@ func (m *Manager) met(ctx context.Context, v *subnet.View) {
 			}
 		}
 	}
+	lids := map[ib.GUID]ib.LID{}
+	for _, p := range places {
+		lids[p.node.Ports[p.port].GUID] = p.node.Ports[p.port].Info.LID
+	}
+	m.rivals.Store(&lids)
 	var found []election.Peer
 	next := 0
 	take := func() (p place, ok bool) {

@@ -164,7 +164,8 @@ func (k *keeper) suspend() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	select {
-	case <-k.memory.Deposed(): // of before
+	case err := <-k.memory.Deposed():
+		k.stop(err) // of before, and over now
 	default:
 	}
 	k.batch, k.pending, k.failed, k.doubt = nil, nil, errSuspended, false

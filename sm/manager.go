@@ -35,8 +35,10 @@ type Manager struct {
 	redo    redo
 	serving atomic.Pointer[admin.Server]
 	keeper  keeper
-	retries int       // of taking up the state, in a row
-	engines []*engine // of unicast
+	retries int // of taking up the state, in a row
+	started time.Time
+	rivals  atomic.Pointer[map[ib.GUID]ib.LID] // of other managers, by port; nil before the first sweep
+	engines []*engine                          // of unicast
 	router  *multicast.Router
 	reach   atomic.Pointer[multicast.Reach] // of the router, for joins; nil before it was asked for
 	vote    *vote
@@ -85,7 +87,7 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 	m.cfg.LIDs.Keep = maps.Clone(m.given)
 	m.cfg.Ask.Progress = func(int) { m.vote.active() }
 	m.cfg.Ports.Reregister = func(p plan.PortRef) bool { return m.reregister(p.At().GUID) }
-	m.keeper.broken = make(chan struct{}, 1)
+	m.keeper.broken, m.started = make(chan struct{}, 1), time.Now()
 	var err error
 	if m.vote, err = m.newVote(); err != nil {
 		return nil, err

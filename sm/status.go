@@ -11,6 +11,7 @@ import (
 	"heddle/sm/admin"
 	"heddle/sm/group"
 	"heddle/sm/multicast"
+	"heddle/sm/replica"
 )
 
 // Status is how a Manager is. Nothing changes a Status that was given out.
@@ -44,6 +45,17 @@ type Status struct {
 	// Sharing are the groups that share their MLID with others.
 	Sharing int
 	SA      admin.Stats
+	// Started is when the manager was made.
+	Started time.Time
+	// Managers are the other subnet managers of the subnet, by GUID.
+	Managers []OtherManager
+	// Replica is how the state is shared with other managers; nil where it is
+	// not.
+	Replica *replica.Status
+	// Silent are nodes that do not answer though a link to them is up, CutOff
+	// members of groups that are not reached, as of the last sweep or batch.
+	Silent []SilentNode
+	CutOff []multicast.CutOff
 	// NotKept is why joins and the like are not kept, and so answered BUSY; nil
 	// where they are, or need not be.
 	NotKept error
@@ -72,7 +84,8 @@ func (m *Manager) Status() Status {
 	}
 	s.Info = m.vote.info()
 	s.SA = m.server().Stats()
-	s.NotKept = m.keeper.err()
+	s.NotKept, s.Started = m.keeper.err(), m.started
+	s.Managers, s.Replica = m.others(), m.shared()
 	s.Ports, s.Traps = m.traps.ports(time.Now())
 	s.ByState = map[group.State]int{}
 	m.server().Groups(func(t *group.Table) {
@@ -101,6 +114,7 @@ func (m *Manager) publish(change func(s *Status)) {
 		s.Nodes, s.Switches, s.Links = len(m.view.Nodes), len(m.view.Fabric.Switches()), m.view.Fabric.NumLinks()
 	}
 	s.MaxEFI, s.TreeLinks = m.router.Load()
+	s.Silent, s.CutOff = m.silent(), m.router.CutOff()
 	s.Unsettled = m.unsettled
 	s.Stages = m.stages
 	change(&s)

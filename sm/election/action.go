@@ -2,6 +2,7 @@ package election
 
 import (
 	"fmt"
+	"time"
 
 	"heddle/ib"
 	"heddle/mad"
@@ -72,4 +73,7 @@ type Peer struct {
 	// Path is a directed route to it, as the sweep found it; the machine does
 	// not look at it.
 	Path []uint8
+	// Since is when it was first heard to be in its state, Heard when it was
+	// heard of last. Both are the machine's to set.
+	Since, Heard time.Time
 }

@@ -91,7 +91,10 @@ func (m *Machine) learn(p *peer, info mad.SMInfo) bool {
 	if grew || !p.heard {
 		p.still = 0
 	}
-	p.Info, p.heard, p.misses = info, true, 0
+	if !p.heard || p.Info.SMState != info.SMState {
+		p.Since = m.now
+	}
+	p.Info, p.heard, p.misses, p.Heard = info, true, 0, m.now
 	if h := m.past[p.Port]; h != nil && h.wedged && h.act != info.ActCount {
 		h.wedged = false
 		m.note(p, "counts as alive again: its ActCount grows")

@@ -43,6 +43,7 @@ type PeerStatus struct {
 	Following, Fed bool
 	Lag            uint64
 	LagTime        time.Duration
+	Heard          time.Time // when it was heard of last
 }
 
 // Status gives what the node does.
@@ -63,7 +64,7 @@ func (n *Node) Status() Status {
 func (c *core) peerStatus(now time.Time, s *session) PeerStatus {
 	p := PeerStatus{
 		ID: s.peer, Dialled: s.dialled, Role: s.said.role, Epoch: s.said.epoch, Kept: s.said.at,
-		Following: s.follow.state == followFed, Fed: s.feed.on,
+		Following: s.follow.state == followFed, Fed: s.feed.on, Heard: s.heard,
 	}
 	if !p.Fed || s.feed.acked.Index >= c.last.Index {
 		return p
