@@ -316,3 +316,47 @@ func TestLogFile(t *testing.T) {
 		}
 	}
 }
+
+// TestConfIsDocumented: each option of OpenSM has a word in docs/from-opensm.md.
+func TestConfIsDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../docs/from-opensm.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf, err := os.ReadFile(openSMsDefaults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	families := []string{"perfmgr_", "cc_", "qos_ca_", "qos_sw0_", "qos_swe_", "qos_rtr_"}
+	for line := range strings.Lines(string(conf)) {
+		option, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if option == "" || option[0] == '#' {
+			continue
+		}
+		for _, family := range families {
+			if strings.HasPrefix(option, family) {
+				option = family
+			}
+		}
+		if !strings.Contains(string(doc), "`"+option+"`") {
+			t.Errorf("%s has no word", option)
+		}
+	}
+	for _, o := range confOptions() {
+		if o.fixed != strings.Contains(string(doc), "`"+o.name+"`*") {
+			t.Errorf("%s: whether it needs a restart is told otherwise", o.name)
+		}
+	}
+}
+
+// TestS5 is of a port that cannot be managed: it is named, and nothing is tried
+// again.
+func TestS5(t *testing.T) {
+	for _, spec := range []string{"umad:heddle-has-none/1", "ibsim:heddle-has-none/"} {
+		var out, said strings.Builder
+		status := Main([]string{"sm", "--port", spec}, strings.NewReader(""), &out, &said)
+		if status != statusFault || !strings.Contains(said.String(), "no such device") || strings.Count(said.String(), "\n") != 1 {
+			t.Errorf("%s: status %d\n%s", spec, status, said.String())
+		}
+	}
+}
