@@ -84,7 +84,8 @@ func (c *confFile) apply(given func(flag string) bool, f *smFlags) (confNotes, e
 			notes[line] = place + " " + note
 		}
 	}
-	return notes, c.applyDefaults(given, f)
+	c.applyDefaults(given, f)
+	return notes, nil
 }
 
 // unread notes the options that heddle does not read, each once.
@@ -102,13 +103,13 @@ func (c *confFile) unread() confNotes {
 }
 
 // applyDefaults has the files be found where OpenSM looks for them.
-func (c *confFile) applyDefaults(given func(flag string) bool, f *smFlags) error {
+func (c *confFile) applyDefaults(given func(flag string) bool, f *smFlags) {
 	standard := opensm.DefaultConfig()
 	if !given("partitions") && c.config.Partitions == standard.Partitions && exists(standard.Partitions) {
 		f.parts = standard.Partitions
 	}
 	if given("guid2lid") {
-		return nil
+		return
 	}
 	cache := os.Getenv("OSM_CACHE_DIR")
 	if cache == "" && exists(opensm.CacheDir) {
@@ -117,7 +118,6 @@ func (c *confFile) applyDefaults(given func(flag string) bool, f *smFlags) error
 	if cache != "" {
 		f.files.lids = filepath.Join(cache, opensm.LIDsFile)
 	}
-	return nil
 }
 
 func exists(path string) bool {
