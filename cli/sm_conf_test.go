@@ -136,7 +136,7 @@ func TestConfNamesWhatItCannot(t *testing.T) {
 		"o.conf:2: console socket has no effect: heddle sm status, resweep, reroute, groups and dump are the console",
 		`o.conf:3: perfmgr "TRUE" has no effect`,
 		`o.conf:4: "nonsense" is no option of OpenSM`,
-		"o.conf:6: qos true counts for the service levels of partitions only",
+		"o.conf:6: qos true sets lanes up by OpenSM's default tables: the other qos options have no effect",
 		"o.conf:9: packet_life_time 12 has no effect: switches keep theirs",
 		"o.conf:10: daemon true has no effect: heddle sm stays in the foreground; systemd starts it with packaging/systemd/heddle-sm.service",
 		"o.conf:11: routing_engine ftree is not all there is: heddle has no ftree; it uses auto",

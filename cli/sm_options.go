@@ -8,6 +8,7 @@ import (
 
 	"heddle/ib"
 	"heddle/sm/opensm"
+	"heddle/sm/plan"
 	"heddle/umad"
 )
 
@@ -79,8 +80,11 @@ func subnetOptions() []confOption {
 		{name: "disable_multicast", value: func(c *C) any { return c.DisableMulticast }, advice: "there is multicast"},
 		{name: "consolidate_ipv6_snm_req", flag: "share-mlids", fixed: true, value: func(c *C) any { return c.ConsolidateIPv6SNM }, take: sets(func(c *C, f *smFlags) { f.share = "ipv6" })},
 		{name: "qos", value: func(c *C) any { return c.QoS }, take: func(c *C, f *smFlags) (string, error) {
-			f.partOptions.QoS = c.QoS
-			return "counts for the service levels of partitions only", nil
+			if f.partOptions.QoS = c.QoS; c.QoS {
+				f.base.QoS = plan.DefaultQoSRules()
+				f.base.QoS.Always = true
+			}
+			return "sets lanes up by OpenSM's default tables: the other qos options have no effect", nil
 		}},
 	}
 }

@@ -127,6 +127,11 @@ func TestSaquery(t *testing.T) {
 		{fmt.Sprintf("--smkey 1 PKTR %d/1/0", to.LID), []string{"0xffff"}},
 		{"MCMR --mgid " + mgid(4).String(), []string{fmt.Sprint("mlid: ", joined.MLID), "qkey: 0x1234", "PortGid: ::"}},
 		{"--smkey 1 MCMR --gid " + from.GID().String(), []string{"MGID: " + mgid(4).String(), "PortGid: " + from.GID().String(), "JoinState: 0x1"}},
+		{fmt.Sprintf("SL2VL %d/0/1", to.LID), []string{"0| 1| 2| 3| 4| 5| 6| 7| 0| 1"}},
+		{fmt.Sprintf("SL2VL %d/3/%d", leaf, leafEnd.Port), []string{"0| 1| 2| 3| 4| 5| 6| 7| 0| 1"}},
+		{fmt.Sprintf("VLAR %d/1/1", to.LID), []string{fmt.Sprint("LID: ", to.LID), "Weight: 4| 4| 4| 4| 4| 4| 4| 4| 0| 0"}},
+		{fmt.Sprintf("GIR %d/0", to.LID), []string{fmt.Sprint("LID: ", to.LID), to.PortGUID.String()}},
+		{fmt.Sprintf("--smkey 1 PKTR %d/%d/0", leaf, leafEnd.Port), []string{"0xffff"}},
 		{"SMIR", []string{"SMState: 3"}},
 	} {
 		out := testenv.Diag(t, sockets, "", "saquery", strings.Fields(test.ask)...)
