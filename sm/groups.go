@@ -95,6 +95,24 @@ func (m *Manager) seenMLIDs() int {
 	return n
 }
 
+// readSeen reads what switches hold that have come: one that was away may have
+// entries that are not wanted any more. Those that stayed are asked only for
+// what is to be written, when it is.
+func (m *Manager) readSeen(ctx context.Context) error {
+	mlids := m.seenMLIDs()
+	if err := m.read(ctx, m.router.Ahead(m.tables.held, mlids, m.tables.walked), &m.stages.Reading); err != nil {
+		return err
+	}
+	left := m.router.Ahead(m.tables.held, mlids, m.tables.walked) // was not answered
+	for _, id := range m.view.Fabric.Switches() {
+		m.tables.walked[m.view.Nodes[id].GUID()] = true
+	}
+	for _, b := range left {
+		delete(m.tables.walked, b.Node.GUID())
+	}
+	return nil
+}
+
 // Of the first aheadMLIDs it is read ahead what switches hold, aheadChunk blocks
 // at a time.
 const (
@@ -107,7 +125,7 @@ const (
 // not wait for that. Neighbours in the list are of different switches, which
 // answer at the same time.
 func (m *Manager) planAhead() {
-	m.ahead = m.router.Ahead(m.tables.held, min(aheadMLIDs, multicastCap(m.view)))
+	m.ahead = m.router.Ahead(m.tables.held, min(aheadMLIDs, multicastCap(m.view)), nil)
 	m.ahead = slices.DeleteFunc(m.ahead, func(b plan.Block) bool { return b.Node.Stale > 0 })
 	slices.SortStableFunc(m.ahead, func(a, b plan.Block) int { return cmp.Compare(a.Modifier, b.Modifier) })
 }

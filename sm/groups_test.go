@@ -221,6 +221,31 @@ func TestReadAhead(t *testing.T) {
 	})
 }
 
+// TestSweepReadsTablesOnce: however many groups there are, a sweep does not read
+// the tables of switches that stayed.
+func TestSweepReadsTablesOnce(t *testing.T) {
+	run(t, "fat-tree:k=4", emu.Config{}, func(t *testing.T, r running) {
+		sweep := func() uint64 {
+			before := r.status(t).Stats
+			r.Resweep("the test")
+			time.Sleep(time.Second)
+			return r.status(t).Stats.SMPs - before.SMPs
+		}
+		time.Sleep(5 * time.Second)
+		without := sweep()
+		host := r.fabric(t).Adapters()[0]
+		for n := range 1100 { // more than is read ahead
+			g := mgid(byte(n))
+			g[14] = byte(n >> 8)
+			r.join(t, g, 0, host)
+		}
+		time.Sleep(time.Second)
+		if with, switches := sweep(), uint64(len(r.fabric(t).Switches())); with > without+2*switches {
+			t.Errorf("%d SMPs with groups, %d without", with, without)
+		}
+	})
+}
+
 // TestQueries reads whole tables, and the path between two hosts.
 func TestQueries(t *testing.T) {
 	run(t, "fat-tree:k=4", emu.Config{}, func(t *testing.T, r running) {

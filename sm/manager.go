@@ -82,7 +82,7 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 		reroutes: make(chan chan<- Rerouted), engines: newEngines(cfg.Unicast), traps: newTrapLedger(cfg.Traps), babbling: make(chan trapSource, 16),
 		visits: make(chan visit), given: cfg.LIDs.Keep, mkey: cfg.Ports.MKey,
 		asked: newAsked(serversOf(cfg)), slow: newAsked(1), life: context.Background(),
-		tables: &tables{held: plan.NewHeld()}, known: map[ib.GUID]bool{},
+		tables: &tables{held: plan.NewHeld(), walked: map[ib.GUID]bool{}}, known: map[ib.GUID]bool{},
 	}
 	m.cfg.LIDs.Keep = maps.Clone(m.given)
 	m.cfg.Ask.Progress = func(int) { m.vote.active() }
@@ -268,14 +268,14 @@ func (m *Manager) multicast(ctx context.Context, r *Report) error {
 	}
 	m.told(report)
 	if !m.programmed { // the trees that are there stay
-		if err := m.read(ctx, m.router.Ahead(m.tables.held, m.seenMLIDs()), &m.stages.Reading); err != nil {
+		if err := m.read(ctx, m.router.Ahead(m.tables.held, m.seenMLIDs(), nil), &m.stages.Reading); err != nil {
 			return err
 		}
 		m.router.Adopt(m.tables.held)
 	}
 	m.takeGroups(ctx)
-	// A switch that was away may hold what is not wanted any more.
-	if err := m.read(ctx, m.router.Ahead(m.tables.held, m.seenMLIDs()), &m.stages.Reading); err != nil {
+	m.router.Adopt(nil)
+	if err := m.readSeen(ctx); err != nil {
 		return err
 	}
 	m.planAhead()

@@ -20,6 +20,10 @@ type tables struct {
 	// held is guarded by mu where it is written, and read by others than the
 	// manager; its tables of ports, which others write as well, always are.
 	held *plan.Held
+	// walked are the switches of which all multicast tables were read since they
+	// came, as far as they may have had entries; the manager's own goroutine has
+	// them.
+	walked map[ib.GUID]bool
 }
 
 // answered takes the answer to a Get or a Set.
@@ -65,6 +69,7 @@ func (t *tables) forget(guid ib.GUID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.held.Forget(guid)
+	delete(t.walked, guid)
 }
 
 // forgetAll forgets what all switches hold.
@@ -72,6 +77,7 @@ func (t *tables) forgetAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.held = plan.NewHeld()
+	clear(t.walked)
 }
 
 // MFT gives a block to subnet administration.

@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"heddle/mad"
 	"heddle/route"
 	"heddle/sm/plan"
 )
@@ -11,8 +12,41 @@ const positions = 16
 // Adopt has the next Update take over the trees that the switches' tables have,
 // as far as held knows them: who follows on another manager, or on its own
 // death, goes on with the trees that it finds, and packets keep their ways. A
-// group whose entries are no tree, or lead nowhere, is laid as any other.
-func (r *Router) Adopt(held *plan.Held) { r.adopting = held }
+// group whose entries are no tree, or lead nowhere, is laid as any other. Nil
+// ends that where no Update came.
+func (r *Router) Adopt(held *plan.Held) { r.adopting, r.holders = held, holders{} }
+
+// holders are the switches that have entries in a block, of which adjacent MLIDs
+// are.
+type holders struct {
+	known    bool
+	block    int
+	vertices []int32
+}
+
+// holdersOf are those of a block.
+func (r *Router) holdersOf(block int) []int32 {
+	h := &r.holders
+	if h.known && h.block == block {
+		return h.vertices
+	}
+	*h = holders{true, block, h.vertices[:0]}
+	for v, positions := range r.want.cells {
+		n := r.nodes[r.state.Graph.Node(int32(v))]
+		if n == nil {
+			continue
+		}
+		s := r.adopting.Known(n.GUID())
+		for position := range positions {
+			b := blockOf(&s, &cell{position: uint8(position), block: uint16(block)})
+			if b != nil && *b != (mad.MulticastForwarding{}) {
+				h.vertices = append(h.vertices, int32(v))
+				break
+			}
+		}
+	}
+	return h.vertices
+}
 
 // find gives a group without a tree the one that is in the tables, if there is
 // one.
@@ -22,7 +56,7 @@ func (r *Router) find(idx int) {
 	}
 	g := r.state.Graph
 	r.old = r.old[:0]
-	for v := range int32(g.NumVertices()) {
+	for _, v := range r.holdersOf(idx / rows) {
 		r.eachInstalled(v, idx, func(e int32) {
 			if a, b := g.Ends(e); v == min(a, b) && r.installed(max(a, b), idx, e) {
 				r.old = append(r.old, e)

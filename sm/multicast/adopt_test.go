@@ -16,7 +16,7 @@ func (w *world) follower(t fataler, engines ...multicast.Engine) *world {
 	t.Helper()
 	next := newWorld(t, w.fabric, engines...)
 	next.groups, next.real = w.groups, w.real
-	for _, b := range next.r.Ahead(next.held, 64) {
+	for _, b := range next.r.Ahead(next.held, 64, nil) {
 		next.answer(b.Node.GUID(), b.Modifier)
 	}
 	next.r.Adopt(next.held)

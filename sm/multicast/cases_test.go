@@ -500,7 +500,7 @@ func TestUnanswered(t *testing.T) {
 	if n := len(w.r.Unknown(w.held)); n != 1 {
 		t.Errorf("%d blocks are not known, want 1", n)
 	}
-	if n, want := len(w.r.Ahead(w.held, 33)), 2*20-len(p.Stages[0].SMPs)+1; n != want {
+	if n, want := len(w.r.Ahead(w.held, 33, nil)), 2*20-len(p.Stages[0].SMPs)+1; n != want {
 		t.Errorf("%d blocks ahead are not known, want %d", n, want)
 	}
 	if p := w.program(); p.Sets != 0 { // it had been done

@@ -30,6 +30,7 @@ type Router struct {
 	plan   planner
 
 	adopting *plan.Held // of the next Update; nil for none
+	holders  holders    // in what is adopted
 }
 
 // entry is what is known of one MLID.

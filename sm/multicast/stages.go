@@ -37,13 +37,13 @@ func (r *Router) Unknown(held *plan.Held) (list []plan.Block) {
 }
 
 // Ahead lists the blocks of the first MLIDs, so many, that it is not known what
-// the switches of the last view hold in. Where they are read in time, Unknown
-// has less to ask for.
-func (r *Router) Ahead(held *plan.Held, mlids int) (list []plan.Block) {
+// switches of the last view hold in: of all, or without those of which known is
+// true. Where they are read in time, Unknown has less to ask for.
+func (r *Router) Ahead(held *plan.Held, mlids int, known map[ib.GUID]bool) (list []plan.Block) {
 	for v := range r.want.cells {
 		id := r.state.Graph.Node(int32(v))
 		n := r.nodes[id]
-		if n == nil {
+		if n == nil || known[n.GUID()] {
 			continue
 		}
 		s := held.Switch(n.GUID())
