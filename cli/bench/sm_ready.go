@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"heddle/ib"
@@ -21,6 +22,8 @@ type getReady struct {
 	spent                                // what the manager's log tells
 	joins, sets, total     time.Duration // from the first join to the last answer, the last Set, and until all were seen to be Ready
 	written, cells         int
+	resweep                time.Duration // of the whole subnet, with the groups present
+	resweepSMPs            int
 	manager, here          usage // the manager's processor time is that of the groups
 	groups, members, ports int
 }
@@ -44,6 +47,8 @@ func getReadyMetrics() []metric[getReady] {
 		{"cells changed", "", func(g getReady) float64 { return float64(g.cells) }},
 		{"maximum EFI", "", func(g getReady) float64 { return float64(g.max) }},
 		{"links used", "", func(g getReady) float64 { return float64(g.links) }},
+		seconds("sweep with all present", func(g getReady) time.Duration { return g.resweep }),
+		{"SMPs of that sweep", "", func(g getReady) float64 { return float64(g.resweepSMPs) }},
 		{"manager's processor time", "s", func(g getReady) float64 { return g.manager.cpu.Seconds() }},
 		{"manager's peak memory", "MB", func(g getReady) float64 { return float64(g.manager.peak) / 1e6 }},
 		{"peak memory of subnet and clients", "MB", func(g getReady) float64 { return float64(g.here.peak) / 1e6 }},
@@ -135,16 +140,43 @@ func (r *readier) run(ctx context.Context, g *ground, sm *managing) (got getRead
 	if got.spent, err = spentOn(sm.Output()[logged:]); err != nil {
 		return got, err
 	}
-	if got.manager, err = usageOf(sm.PID()); err != nil {
+	after, err := usageOf(sm.PID())
+	if err != nil {
 		return got, err
 	}
-	got.manager.cpu -= before.cpu
 	if err := r.judge(ctx); err != nil {
 		return got, err
 	}
 	got.cells, got.load = r.got.cells, r.got.load
+	if err := got.sweep(ctx, g, sm); err != nil {
+		return got, err
+	}
+	if got.manager, err = usageOf(sm.PID()); err != nil {
+		return got, err
+	}
+	got.manager.cpu = after.cpu - before.cpu
 	got.here, err = usageOf(os.Getpid())
 	return got, err
+}
+
+// sweep has the manager look at the whole subnet again.
+func (got *getReady) sweep(ctx context.Context, g *ground, sm *managing) error {
+	p, err := os.FindProcess(sm.PID())
+	if err != nil {
+		return err
+	}
+	before, _ := g.stats()
+	start := time.Now()
+	if err := p.Signal(syscall.SIGHUP); err != nil {
+		return err
+	}
+	if err := sm.sweeps(ctx); err != nil {
+		return err
+	}
+	got.resweep = time.Since(start)
+	after, _ := g.stats()
+	got.resweepSMPs = int(after.SMPs - before.SMPs)
+	return nil
 }
 
 // getReady has each client join for its share, and then ask until all of that is
