@@ -7,6 +7,13 @@ SOAK  ?= 10m
 # where make install puts things; DESTDIR comes before all of it.
 PREFIX ?= /usr/local
 
+# What make soak does beside fuzzing: seeds of chaos, their virtual hours, how
+# often heddle sm is killed, and the minutes that each hostile client has.
+SEEDS   ?= 100
+HOURS   ?= 10
+KILLS   ?= 1000
+HOSTILE ?= 20
+
 # program:package for each peer that the tests run, what their virtual machine
 # is made of, and a C compiler, which the race detector needs.
 PEERS := ibsim:ibsim-utils opensm:opensm ibnetdiscover:infiniband-diags \
@@ -58,8 +65,8 @@ bench: build peers ## the tables of docs/benchmarks: routing engines, the emulat
 	bin/heddle bench emu --peer ibsim
 	bin/heddle bench sm --peer opensm
 
-soak: ## fuzz each target for SOAK (10m)
-	scripts/fuzz $(SOAK)
+soak: ## chaos for SEEDS times HOURS (100 x 10), KILLS of heddle sm (1000), hostile clients, each fuzz target for SOAK (10m)
+	scripts/soak $(SEEDS) $(HOURS) $(KILLS) $(HOSTILE) $(SOAK)
 
 install: build ## the program below PREFIX (/usr/local), and what a service of systemd needs
 	install -D -m 755 bin/heddle $(DESTDIR)$(PREFIX)/bin/heddle

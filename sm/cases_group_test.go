@@ -53,10 +53,7 @@ func wantStatus(t *testing.T, what string, err error, want mad.Status) {
 // leaves as each for itself: nothing stays, however often, and in the end the
 // same number of MLIDs is in use as before.
 func TestM1PartialLeaves(t *testing.T) {
-	rounds := 1100
-	if testing.Short() {
-		rounds = 110
-	}
+	const rounds = 1100
 	run(t, "fat-tree:k=4", emu.Config{MLIDs: 64}, func(t *testing.T, r running) {
 		hosts := r.fabric(t).Adapters()
 		before := r.Status().Groups

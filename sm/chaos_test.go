@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -12,34 +13,141 @@ import (
 	"heddle/fabric"
 	"heddle/ib"
 	"heddle/mad"
+	"heddle/route"
 	"heddle/sa"
+	"heddle/sm/group"
 	"heddle/umad"
 )
 
-var chaos = flag.Int("chaos", 3, "how many seeds of chaos, a virtual hour each")
+var (
+	chaos = flag.Int("chaos", 3, "how many seeds of chaos")
+	hours = flag.Int("hours", 1, "how many virtual hours of chaos each seed has")
+)
 
 // TestChaos lets a subnet lose a twentieth of its datagrams, links and switches
-// come and go, and hosts join and leave groups, for an hour each. After it the
-// tables are right, and hold nothing for groups that are gone.
+// come and go, and hosts join and leave groups, for hours. In a quiet time after
+// each hour the tables are right, and nothing is left of what is gone.
 func TestChaos(t *testing.T) {
 	for seed := range uint64(*chaos) {
 		run(t, "fat-tree:k=4", emu.Config{Seed: seed, Hop: time.Microsecond}, func(t *testing.T, r running) {
 			random := rand.New(rand.NewPCG(seed, 7))
-			r.trouble(t, emu.Trouble{Drop: 0.05, Duplicate: 0.01, Jitter: time.Millisecond})
-			for range 120 {
-				r.harm(t, random)
-				r.churn(t, random)
-				time.Sleep(time.Duration(random.IntN(60)) * time.Second)
-			}
-			r.trouble(t, emu.Trouble{})
-			r.heal(t)
-			r.well(t)
-			r.groupsAreRight(t)
-			if t.Failed() {
-				t.Logf("seed %d", seed)
+			var first size
+			for hour := range *hours {
+				r.hour(t, random)
+				now := r.size(t)
+				if hour == 0 {
+					first = now
+				}
+				now.compare(t, first)
+				if t.Failed() {
+					t.Fatalf("seed %d, hour %d", seed, hour)
+				}
 			}
 		})
 	}
+}
+
+// hour is an hour of chaos and a few minutes without.
+func (r running) hour(t *testing.T, random *rand.Rand) {
+	t.Helper()
+	r.trouble(t, emu.Trouble{Drop: 0.05, Duplicate: 0.01, Jitter: time.Millisecond})
+	for range 120 {
+		r.harm(t, random)
+		r.churn(t, random)
+		time.Sleep(time.Duration(random.IntN(60)) * time.Second)
+	}
+	r.trouble(t, emu.Trouble{})
+	r.heal(t)
+	r.well(t)
+	r.unicastIsRight(t)
+	r.groupsAreRight(t)
+}
+
+// size is what the manager takes.
+type size struct {
+	goroutines int
+	heap       int64
+}
+
+// size looks at it, and expects that each MLID in use is some group's.
+func (r running) size(t *testing.T) size {
+	t.Helper()
+	s := r.Status()
+	mlids := map[ib.MLID]bool{}
+	r.Groups(func(table *group.Table) {
+		for g := range table.Groups() {
+			mlids[g.MLID] = true
+		}
+	})
+	if len(mlids) != s.Groups.MLIDs || s.Groups.Retiring > 0 || len(s.Unsettled) > 0 {
+		t.Errorf("%d MLIDs in use, %d retiring, %v not written; groups have %d", s.Groups.MLIDs, s.Groups.Retiring, s.Unsettled, len(mlids))
+	}
+	return size{runtime.NumGoroutine(), heapNow()}
+}
+
+func (s size) compare(t *testing.T, before size) {
+	t.Helper()
+	if s.goroutines > before.goroutines {
+		t.Errorf("%d goroutines, before %d", s.goroutines, before.goroutines)
+	}
+	if s.heap > before.heap+before.heap/2+4<<20 {
+		t.Errorf("%d KiB of memory, before %d", s.heap>>10, before.heap>>10)
+	}
+}
+
+// unicastIsRight judges the tables that the switches hold.
+func (r running) unicastIsRight(t *testing.T) {
+	t.Helper()
+	f := r.addressed(t)
+	lids, err := route.LIDsOf(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := route.NewGraph(f, route.Selection{})
+	lfts, err := route.NewLFTs(g, lids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v, table := range lfts.Tables {
+		r.at(t, g.Node(int32(v)), func(c client) {
+			for first := 0; first < len(table); first += len(mad.LinearForwarding{}) {
+				answer, err := c.port.Call(t.Context(), own(t, mad.MethodGet, mad.AttrLinearForwarding, uint32(first/len(mad.LinearForwarding{})), nil), umad.CallOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				copy(table[first:], answer.Datagram().Data())
+			}
+		})
+	}
+	for _, fault := range route.CheckLFTs(lfts) {
+		t.Errorf("unicast: %v", fault)
+	}
+}
+
+// addressed is the fabric with the LIDs that the ports have now.
+func (r running) addressed(t *testing.T) *fabric.Fabric {
+	t.Helper()
+	f := r.fabric(t)
+	var b fabric.Builder
+	for id := range fabric.NodeID(f.NumNodes()) {
+		n := f.Node(id)
+		b.AddNode(n, fabric.Place{})
+		for p := range n.NumPorts + 1 {
+			e := fabric.End{Node: id, Port: p}
+			info := f.Port(e).PortInfo
+			info.LID = 0
+			if (p == 0) == (n.Kind == fabric.Switch) {
+				info.LID = r.info(t, n.ID).LID
+			}
+			b.SetPort(e, info, fabric.Place{})
+		}
+	}
+	for id := range fabric.LinkID(f.NumLinks()) {
+		l := f.Link(id)
+		b.Cable(l.A, l.B, l.Rate, fabric.Place{})
+	}
+	g, _ := b.Build()
+	return g
 }
 
 func (r running) trouble(t *testing.T, trouble emu.Trouble) {
@@ -89,7 +197,7 @@ func (r running) heal(t *testing.T) {
 			s.RestoreLink(fabric.LinkID(id))
 		}
 	})
-	time.Sleep(time.Minute)
+	time.Sleep(5 * time.Minute) // collected groups that wait for others end in a minute
 }
 
 // churn lets a host join or leave one of a few groups. Whether it is heard
@@ -105,9 +213,13 @@ func (r running) churn(t *testing.T, random *rand.Rand) {
 	port := umad.NewPort(dev)
 	c := sa.New(port, sa.Options{Call: umad.CallOptions{Timeout: 100 * time.Millisecond}})
 	q := mad.MCMemberRecord{MGID: mgid(byte(random.IntN(12))), QKey: 1, PKey: ib.DefaultPKey}
-	if random.IntN(3) > 0 {
+	switch random.IntN(6) {
+	case 0:
+		q.MGID, q.MemberCount = mgid(byte(32+random.IntN(6))), 2
+		_, err = c.Join(t.Context(), q, sa.MCMemberCreate|mad.MCMemberRecordMemberCount)
+	case 1, 2, 3:
 		_, err = c.Join(t.Context(), q, sa.MCMemberCreate)
-	} else {
+	default:
 		err = c.Leave(t.Context(), q)
 	}
 	var refused *umad.StatusError
