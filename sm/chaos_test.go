@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"heddle/emu"
@@ -58,6 +59,11 @@ func (r running) hour(t *testing.T, random *rand.Rand) {
 	}
 	r.trouble(t, emu.Trouble{})
 	r.heal(t)
+	hosts := r.fabric(t).Adapters()
+	for range 3 { // the chaos may have left no member
+		r.join(t, mgid(byte(random.IntN(12))), 0, hosts[random.IntN(5)], hosts[5+random.IntN(5)], hosts[10+random.IntN(6)])
+	}
+	time.Sleep(2 * time.Second)
 	r.well(t)
 	r.unicastIsRight(t)
 	r.groupsAreRight(t)
@@ -82,6 +88,7 @@ func (r running) size(t *testing.T) size {
 	if len(mlids) != s.Groups.MLIDs || s.Groups.Retiring > 0 || len(s.Unsettled) > 0 {
 		t.Errorf("%d MLIDs in use, %d retiring, %v not written; groups have %d", s.Groups.MLIDs, s.Groups.Retiring, s.Unsettled, len(mlids))
 	}
+	synctest.Wait() // for goroutines that are about to end
 	return size{runtime.NumGoroutine(), heapNow()}
 }
 
