@@ -112,7 +112,7 @@ func unicastEngines(names []string, roots []ib.GUID) (engines []sm.Unicast, err 
 			if err != nil {
 				return nil, err
 			}
-			fitting[0].Ranked = true
+			fitting[0].Ranked = len(roots) == 0 // which make ranks
 			engines = append(engines, fitting...)
 			continue
 		}
