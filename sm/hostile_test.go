@@ -236,3 +236,31 @@ func (r running) goodWork(t *testing.T, c client) (took []time.Duration) {
 	}
 	return took
 }
+
+// TestAllMLIDsTaken: a client that takes every MLID keeps no other one from
+// having groups, as those share an MLID.
+func TestAllMLIDsTaken(t *testing.T) {
+	share := func(c *sm.Config) { c.Groups.Share = true }
+	runOn(t, generate(t, "fat-tree:k=4"), emu.Config{MLIDs: 64}, subject{change: share}, func(t *testing.T, r running) {
+		hosts := r.fabric(t).Adapters()
+		var all []mad.MCMemberRecord
+		for n := range byte(200) {
+			all = append(all, joining(mgid(n+20), mad.JoinFull))
+		}
+		r.at(t, hosts[4], func(c client) { joinAll(t, c, all) })
+		members := []fabric.NodeID{hosts[0], hosts[7], hosts[11]}
+		mlid := r.join(t, mgid(1), 0, members...)
+		time.Sleep(2 * time.Second)
+		for _, from := range members {
+			reached := r.spread(t, mlid, from)
+			for _, to := range members {
+				if to != from && !slices.Contains(reached, to) {
+					t.Errorf("a packet of %d reaches %v, and not %d", from, reached, to)
+				}
+			}
+		}
+		if n := r.Status().Groups.MLIDs; n > 64 {
+			t.Errorf("%d MLIDs in use, want at most 64", n)
+		}
+	})
+}

@@ -31,7 +31,10 @@
 //
 // No request makes the Server panic, or grow beyond the limits of Config. What a
 // requester asks for costs it according to the work, and beyond its rate it is
-// answered busy.
+// answered busy. A requester is a LID: who can send with that of another, as a
+// program on a host that is not its own master cannot, is counted as that one.
+// Before a request comes here, the subnet manager lets clients take turns, and
+// umad.Port bounds what each has on the way by RMPP.
 //
 // # Statuses
 //
