@@ -19,6 +19,17 @@
 // lock each. The table of groups belongs to the Server: the subnet manager works
 // on it within Server.Groups.
 //
+// Tables of ports that no sweep reads, lanes and GUIDs and the P_Keys of
+// switches' external ports, are read through PortTables when somebody asks for
+// them: such a request waits for the ports, see MayBlock.
+//
+// # Aliases
+//
+// A Set of GUIDInfoRecord gives a port further GUIDs, a Delete takes them away.
+// A port may change its own, a trusted requester those of all. A port is found
+// by its aliases as by its own GUID; it joins groups by each, and what joined by
+// an alias leaves when that goes. Aliases end with the port.
+//
 // # Who may see what
 //
 // A request that shows the SM_Key of the configuration is trusted and sees all.
