@@ -60,6 +60,13 @@ func (a *asked) put(msg *umad.Message) bool {
 	return true
 }
 
+// none tells whether nobody waits for a worker.
+func (a *asked) none() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.waiting == 0
+}
+
 // take waits for the next request, whose client done is to be told of; nil means
 // that it is over.
 func (a *asked) take() *umad.Message {

@@ -3,6 +3,7 @@ package sm
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -13,6 +14,39 @@ import (
 	"heddle/sm/plan"
 	"heddle/sm/subnet"
 )
+
+// never is the alarm of a loop that does not look at the groups by itself.
+const never = math.MaxInt64
+
+// changed lets the loop know that groups changed, unless it looks at them anyway
+// before their window can be over. Else it would wake up for each join.
+func (m *Manager) changed() {
+	if time.Now().Add(m.cfg.Window.Soonest()).UnixNano() < m.alarm.Load() {
+		wake(m.joined)
+	}
+}
+
+// watchGroups sets the timer by which the loop looks at the groups. Before it
+// looks there is no alarm, so that what changes meanwhile is not missed.
+func (m *Manager) watchGroups(timer *time.Timer) {
+	m.alarm.Store(never)
+	if !m.leading || m.view == nil {
+		return
+	}
+	at, ok := m.groupsDue()
+	now := time.Now()
+	next := now.Add(m.cfg.Window.Soonest())
+	switch {
+	case m.untold() && (!ok || at.After(next)):
+		at = next
+	case !ok:
+		return
+	case at.After(next) && at.Before(now.Add(m.cfg.Window.Quiet)):
+		at = next // joins go on: see changed
+	}
+	timer.Reset(at.Sub(now))
+	m.alarm.Store(at.UnixNano())
+}
 
 // groupsDue is when the groups are to be looked at again: at once where work
 // waits and its window is over; ok is false where nothing waits.
@@ -31,10 +65,16 @@ func (m *Manager) groupsDue() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// serveGroups routes and programs the groups that changed.
+// serveGroups routes and programs the groups that changed, unless their window is
+// not over.
 func (m *Manager) serveGroups(ctx context.Context) error {
 	if m.view == nil {
 		return nil // the first sweep takes them
+	}
+	if at, ok := m.groupsDue(); ok && time.Now().Before(at) {
+		m.save(ctx)
+		m.tellGroups()
+		return nil
 	}
 	before := m.stages
 	mlids := m.takeGroups(ctx)
@@ -122,17 +162,22 @@ const (
 
 // planAhead lists what readAhead is to read. A block of which nothing is known
 // must be read before it is written, so that nothing loops: who joins later need
-// not wait for that. Neighbours in the list are of different switches, which
-// answer at the same time.
+// not wait for that. Those of the first MLIDs come first. Neighbours in the list
+// are of different switches, which answer at the same time.
 func (m *Manager) planAhead() {
 	m.ahead = m.router.Ahead(m.tables.held, min(aheadMLIDs, multicastCap(m.view)), nil)
 	m.ahead = slices.DeleteFunc(m.ahead, func(b plan.Block) bool { return b.Node.Stale > 0 })
-	slices.SortStableFunc(m.ahead, func(a, b plan.Block) int { return cmp.Compare(a.Modifier, b.Modifier) })
+	slices.SortStableFunc(m.ahead, func(a, b plan.Block) int {
+		block, position := mad.SplitMulticastModifier(a.Modifier)
+		block2, position2 := mad.SplitMulticastModifier(b.Modifier)
+		return cmp.Or(cmp.Compare(block, block2), cmp.Compare(position, position2))
+	})
 }
 
-// idle is ready as long as there is something to read ahead.
+// idle is ready as long as there is something to read ahead, and no group is soon
+// to be routed.
 func (m *Manager) idle() <-chan struct{} {
-	if len(m.ahead) == 0 || !m.leading {
+	if len(m.ahead) == 0 || !m.leading || m.alarm.Load() < time.Now().Add(m.cfg.Window.Bound).UnixNano() {
 		return nil
 	}
 	ready := make(chan struct{})

@@ -28,6 +28,7 @@ type Manager struct {
 	cfg     Config
 	wanted  chan string   // holds one: why a sweep is wanted
 	joined  chan struct{} // holds one: the groups may have changed
+	alarm   atomic.Int64  // when the loop looks at the groups anyway, in Unix nanoseconds; see changed
 	asked   *asked
 	slow    *asked          // those that may wait for what ports answer
 	life    context.Context // of Run

@@ -134,6 +134,9 @@ func (m *Manager) server() *admin.Server { return m.serving.Load() }
 // when that must not be asked any more.
 func (m *Manager) journal(e group.Entry) {
 	m.keeper.add(func(b *store.Batch) { b.Entries = append(b.Entries, e) })
+	if e.Notice() == 0 {
+		return
+	}
 	m.entriesMu.Lock()
 	defer m.entriesMu.Unlock()
 	m.entries = append(m.entries, e)

@@ -78,9 +78,7 @@ func (m *Manager) loop(ctx, working context.Context) error {
 		if ok {
 			deadline.Reset(time.Until(next))
 		}
-		if at, ok := m.groupsDue(); ok && m.leading && m.view != nil {
-			groups.Reset(time.Until(at))
-		}
+		m.watchGroups(groups)
 		var err error
 		select {
 		case <-ended:

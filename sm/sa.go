@@ -13,7 +13,9 @@ import (
 
 // serveSA registers subnet administration. Requests wait for workers, and those
 // that may wait for ports for a worker of their own; what finds too many waiting
-// is told to come again.
+// is told to come again. Joins and leaves take so short that a wait for a worker
+// would take longer: they are answered at once, unless others wait, or the change
+// has to be kept first.
 func (m *Manager) serveSA() error {
 	return m.port.Handle(umad.Agent{
 		Class: mad.ClassSA, Version: 2, RMPP: true,
@@ -23,10 +25,19 @@ func (m *Manager) serveSA() error {
 		if admin.MayBlock(msg.Datagram().Attr()) {
 			queue = m.slow
 		}
-		if !queue.put(msg) {
+		switch {
+		case m.keeper.memory == nil && isMembership(msg.Datagram()) && queue.none():
+			m.answer(context.Background(), msg)
+		case !queue.put(msg):
 			m.busy(msg)
 		}
 	})
+}
+
+// isMembership tells whether that is a join or a leave.
+func isMembership(d *mad.Datagram) bool {
+	method := d.Method()
+	return d.Attr() == mad.AttrMCMemberRecord && (method == mad.MethodSet || method == mad.MethodDelete)
 }
 
 func (m *Manager) busy(msg *umad.Message) {
@@ -81,7 +92,7 @@ func (m *Manager) answer(ctx context.Context, msg *umad.Message) {
 		}
 		m.reply(&umad.Message{Address: msg.Address, Data: answer})
 	})
-	wake(m.joined)
+	m.changed()
 }
 
 // wake tells a loop that there may be something to do; the channel holds one.
@@ -90,6 +101,13 @@ func wake(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
+}
+
+// untold tells whether tellGroups has something to report.
+func (m *Manager) untold() bool {
+	m.entriesMu.Lock()
+	defer m.entriesMu.Unlock()
+	return len(m.entries) > 0
 }
 
 // tellGroups reports groups that were created or deleted.

@@ -81,6 +81,7 @@ type ground struct {
 	name string    // base of its sockets' names
 	dir  string    // of its own
 	live *emu.Live // nil for ibsim
+	pid  int       // of the process that simulates it
 	stop func()
 }
 
@@ -93,13 +94,13 @@ func (s *smStage) ground(ctx context.Context) (*ground, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ground{name: r.socketName, dir: r.dir, stop: r.Stop}, nil
+	return &ground{name: r.socketName, dir: r.dir, pid: r.PID(), stop: r.Stop}, nil
 }
 
 // emulate serves the subnet from this process, so that it can be looked at.
 func (s *smStage) emulate() (*ground, error) {
 	s.sockets++
-	g := &ground{name: fmt.Sprintf("heddle-bench-%d-%d", os.Getpid(), s.sockets)}
+	g := &ground{name: fmt.Sprintf("heddle-bench-%d-%d", os.Getpid(), s.sockets), pid: os.Getpid()}
 	var err error
 	if g.dir, err = os.MkdirTemp(s.dir, "emu"); err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ type filling struct {
 	total           time.Duration // from the first join to the last Set
 	sets, cells     int
 	cpu             time.Duration // of the manager
+	client, ground  time.Duration // processor times of the client, and of what simulates the subnet
 	oneSets         int           // Sets for one more join, and its cells and time
 	oneCells        int
 	oneTime         time.Duration
@@ -40,6 +41,8 @@ func fillingMetrics() []metric[filling] {
 		{"MFT Sets", "", func(f filling) float64 { return float64(f.sets) }},
 		{"cells changed", "", func(f filling) float64 { return float64(f.cells) }},
 		{"manager's processor time", "s", func(f filling) float64 { return f.cpu.Seconds() }},
+		{"client's processor time", "s", func(f filling) float64 { return f.client.Seconds() }},
+		{"simulator's processor time", "s", func(f filling) float64 { return f.ground.Seconds() }},
 	}
 }
 
@@ -105,11 +108,14 @@ func (s *smStage) fill(ctx context.Context, v manager, l Load, collected bool, t
 			return err
 		}
 		defer port.Close() //nolint:errcheck // all is said
-		j := joiner{pid: sm.PID(), port: port, collected: collected, together: s.together}
+		j := joiner{used: g.users(sm), port: port, collected: collected, together: s.together}
 		if j.view, err = s.look(ctx, port); err != nil {
 			return err
 		}
 		if j.groups, err = l.generate(j.view.Fabric); err != nil {
+			return err
+		}
+		if err = idle(ctx, sm.PID()); err != nil {
 			return err
 		}
 		if j.meter, err = s.meter(ctx, g, sm); err != nil {
@@ -140,7 +146,7 @@ func (l Load) generate(f *fabric.Fabric) ([]fabric.Group, error) {
 // joiner joins for all members of all groups.
 type joiner struct {
 	got       filling
-	pid       int // of the manager
+	used      users
 	port      *umad.Port
 	view      *subnet.View
 	groups    []fabric.Group
@@ -153,8 +159,7 @@ type joiner struct {
 
 func (j *joiner) run(ctx context.Context) error {
 	j.got.groups = len(j.groups)
-	before, err := usageOf(j.pid)
-	if err != nil {
+	if err := j.used.begin(); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -162,11 +167,9 @@ func (j *joiner) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	after, err := usageOf(j.pid)
-	if err != nil {
+	if j.got.cpu, j.got.client, j.got.ground, err = j.used.end(); err != nil {
 		return err
 	}
-	j.got.cpu = after.cpu - before.cpu
 	j.got.joins, j.got.total, j.got.sets = ended.Sub(start), c.last.Sub(start), c.sets
 	if err := j.judge(ctx); err != nil || j.collected {
 		return err // nobody can join a collected group later

@@ -204,12 +204,15 @@ func TestOrder(t *testing.T) {
 }
 
 func TestSMFigures(t *testing.T) {
-	f := filling{load: load{5, 9}, joins: 2 * time.Second, total: 3 * time.Second, sets: 11, cells: 10, cpu: time.Second / 2}
+	f := filling{
+		load: load{5, 9}, joins: 2 * time.Second, total: 3 * time.Second, sets: 11, cells: 10, cpu: time.Second / 2,
+		client: 4 * time.Second, ground: 6 * time.Second,
+	}
 	var got []float64
 	for _, m := range fillingMetrics() {
 		got = append(got, m.value(f))
 	}
-	if diff := cmp.Diff([]float64{5, 9, 3, 2, 1, 11, 10, 0.5}, got); diff != "" {
+	if diff := cmp.Diff([]float64{5, 9, 3, 2, 1, 11, 10, 0.5, 4, 6}, got); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)
 	}
 }

@@ -21,6 +21,7 @@ func (t *Table) link(e *Entry, s *slot) {
 		t.collected++
 	}
 	if g.state == ReceivingJoinReq {
+		t.collecting++
 		g.creator.pending++
 	}
 	t.attach(s, g)
@@ -68,6 +69,7 @@ func (t *Table) disown(g *group) {
 // those.
 func (t *Table) leaveState(g *group) {
 	if g.state == ReceivingJoinReq {
+		t.collecting--
 		g.creator.pending--
 	}
 }

@@ -16,10 +16,12 @@ type Table struct {
 	groups    map[ib.MGID]*group
 	list      []*group // all of groups
 	ports     map[ib.GID]*port
-	members   int    // of all groups
-	collected int    // groups
-	generated uint32 // the number in the next MGID that the table makes up
-	deadlines deadlines
+	members   int // of all groups
+	collected int // groups
+	// collecting is how many of them wait for members.
+	collecting int
+	generated  uint32 // the number in the next MGID that the table makes up
+	deadlines  deadlines
 
 	mlids    allocator
 	slots    []*slot // by MLID - FirstMLID, as far as they were ever used

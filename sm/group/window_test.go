@@ -13,18 +13,33 @@ func TestWindow(t *testing.T) {
 	for _, c := range []struct {
 		window      Window
 		first, last time.Duration
+		final       bool
 		want        time.Duration
 	}{
-		{Window{}, 0, 5 * ms, 0},
-		{Window{Quiet: 10 * ms}, 0, 5 * ms, 0},
-		{Window{Quiet: 10 * ms, Bound: 50 * ms}, 0, 0, 10 * ms},
-		{Window{Quiet: 10 * ms, Bound: 50 * ms}, 0, 30 * ms, 40 * ms},
-		{Window{Quiet: 10 * ms, Bound: 50 * ms}, 0, 45 * ms, 50 * ms},
-		{Window{Quiet: 10 * ms, Bound: 50 * ms}, 20 * ms, 65 * ms, 70 * ms},
+		{Window{}, 0, 5 * ms, false, 0},
+		{Window{Quiet: 10 * ms}, 0, 5 * ms, false, 0},
+		{Window{Quiet: 10 * ms, Bound: 50 * ms}, 0, 0, false, 10 * ms},
+		{Window{Quiet: 10 * ms, Bound: 50 * ms}, 0, 30 * ms, false, 40 * ms},
+		{Window{Quiet: 10 * ms, Bound: 50 * ms}, 0, 30 * ms, true, 40 * ms},
+		{Window{Quiet: 10 * ms, Bound: 50 * ms}, 0, 45 * ms, false, 50 * ms},
+		{Window{Quiet: 10 * ms, Bound: 50 * ms}, 20 * ms, 65 * ms, false, 70 * ms},
+		{Window{Quiet: 10 * ms, Bound: 500 * ms, Least: 3 * ms}, 0, 0, false, 3 * ms},
+		{Window{Quiet: 10 * ms, Bound: 500 * ms, Least: 3 * ms}, 0, 24 * ms, false, 27 * ms},
+		{Window{Quiet: 10 * ms, Bound: 500 * ms, Least: 3 * ms}, 0, 40 * ms, false, 45 * ms},
+		{Window{Quiet: 10 * ms, Bound: 500 * ms, Least: 3 * ms}, 0, 400 * ms, false, 410 * ms},
+		{Window{Quiet: 10 * ms, Bound: 500 * ms, Least: 3 * ms}, 0, 400 * ms, true, 403 * ms},
+		{Window{Quiet: 10 * ms, Bound: 500 * ms, Least: 30 * ms}, 0, 400 * ms, true, 410 * ms},
 	} {
-		due, ok := c.window.Due(Waiting{MLIDs: 1, First: at(c.first), Last: at(c.last)})
+		due, ok := c.window.Due(Waiting{MLIDs: 1, First: at(c.first), Last: at(c.last), Final: c.final})
 		if !ok || !due.Equal(at(c.want)) {
 			t.Errorf("%+v, first %v, last %v: due %v, %v; want %v", c.window, c.first, c.last, due.Sub(start), ok, c.want)
+		}
+	}
+	for w, want := range map[Window]time.Duration{
+		{}: 0, {Quiet: 3 * ms, Bound: 9 * ms}: 3 * ms, {Quiet: 3 * ms, Bound: 9 * ms, Least: ms}: ms, {Quiet: 3 * ms, Bound: 2 * ms}: 2 * ms,
+	} {
+		if got := w.Soonest(); got != want {
+			t.Errorf("%+v: soonest %v, want %v", w, got, want)
 		}
 	}
 	if due, ok := (Window{Quiet: ms}).Due(Waiting{}); ok {
@@ -37,7 +52,7 @@ func TestWaiting(t *testing.T) {
 	at := func(n int) time.Time { return start.Add(time.Duration(n) * time.Second) }
 	check := func(when string, kind Kinds, want Waiting) {
 		t.Helper()
-		if got := table.Waiting(kind); got.MLIDs != want.MLIDs || !got.First.Equal(want.First) || !got.Last.Equal(want.Last) {
+		if got := table.Waiting(kind); got.MLIDs != want.MLIDs || !got.First.Equal(want.First) || !got.Last.Equal(want.Last) || got.Final != want.Final {
 			t.Errorf("%s: got %+v, want %+v", when, got, want)
 		}
 	}
@@ -51,16 +66,24 @@ func TestWaiting(t *testing.T) {
 	join(1, plainJoin(1, 1))
 	join(2, plainJoin(1, 2))
 	join(3, plainJoin(2, 1))
-	check("two groups", Changes, Waiting{2, at(1), at(3)})
+	check("two groups", Changes, Waiting{MLIDs: 2, First: at(1), Last: at(3)})
 	if _, err := table.Leave(at(4), plainJoin(2, 1)); err != nil {
 		t.Fatal(err)
 	}
-	check("one left", Changes, Waiting{1, at(1), at(4)})
+	check("one left", Changes, Waiting{MLIDs: 1, First: at(1), Last: at(4)})
 	check("nothing was handed out", Vanishings, Waiting{})
 	collected := plainJoin(3, 1)
 	collected.MemberCount = 1
 	join(5, collected)
-	check("complete", Completions, Waiting{1, at(5), at(5)})
+	check("complete", Completions, Waiting{MLIDs: 1, First: at(5), Last: at(5), Final: true})
+	collecting := plainJoin(4, 1)
+	collecting.MemberCount = 2
+	join(5, collecting)
+	check("another one collects", Completions, Waiting{MLIDs: 1, First: at(5), Last: at(5)})
+	if _, err := table.Leave(at(5), collecting); err != nil {
+		t.Fatal(err)
+	}
+	check("it is gone", Completions, Waiting{MLIDs: 1, First: at(5), Last: at(5), Final: true})
 	b := table.Take(at(6), Everything)
 	if len(b.Changed) != 2 || len(b.Complete) != 1 {
 		t.Errorf("batch %+v", b)
@@ -69,7 +92,7 @@ func TestWaiting(t *testing.T) {
 	check("taken", Completions, Waiting{})
 	table.PortGone(at(7), testPort(1).GID)
 	table.PortGone(at(8), testPort(2).GID)
-	check("gone", Vanishings, Waiting{2, at(7), at(8)})
+	check("gone", Vanishings, Waiting{MLIDs: 2, First: at(7), Last: at(8)})
 	table.Failed(at(9), b.ID)
 	check("failed, but gone", Changes, Waiting{})
 	if b := table.Take(at(9), Changes|Completions); b.ID != 0 {

@@ -35,6 +35,8 @@ const (
 type Waiting struct {
 	MLIDs       int
 	First, Last time.Time
+	// Final tells of Completions that no other group waits for its members.
+	Final bool
 }
 
 // queue holds slots that wait for one kind of work. One that does not wait any
@@ -102,7 +104,10 @@ func (t *Table) Waiting(kind Kinds) Waiting {
 	if q.waiting == 0 {
 		return Waiting{}
 	}
-	return Waiting{MLIDs: q.waiting, First: instant(q.first), Last: instant(q.last)}
+	return Waiting{
+		MLIDs: q.waiting, First: instant(q.first), Last: instant(q.last),
+		Final: kind == Completions && t.collecting == 0,
+	}
 }
 
 // Take hands out all work of the given kinds. The batch ends with Programmed,
