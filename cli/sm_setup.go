@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"heddle/sm"
@@ -131,6 +132,6 @@ func (s *smSetup) user(ctx context.Context, m *sm.Manager) {
 	if answer, err := s.dump(ctx, m); err != nil {
 		s.log.Error("not dumped", "error", err)
 	} else {
-		s.log.Info("dumped", "what", answer)
+		s.log.Info("dumped", "what", strings.TrimSpace(answer))
 	}
 }
