@@ -23,7 +23,8 @@ type Request struct {
 // Exchange sends requests and takes their answers until there are no more:
 // many at once, few to one node. take gives the next one, with ok false where
 // there is none as long as nothing more is answered; done takes the answer to
-// each, or the error umad.ErrTimeout, and both are called by one goroutine. A
+// each, which is its own until it returns, or the error umad.ErrTimeout, and both
+// are called by one goroutine. A
 // node that let two requests in a row time out is not asked any more: what was
 // for it ends with umad.ErrTimeout at once, so that nobody waits long for the
 // dead. The error is done's, the port's, or the context's.
@@ -32,7 +33,8 @@ func Exchange[Q any](ctx context.Context, port *umad.Port, o Options,
 ) (requests int, err error) {
 	o = o.filled()
 	x := &exchange[Q]{
-		port: port, o: o, request: request, answers: make(chan answer[Q], o.Window), nodes: map[*Node]*queue[Q]{},
+		port: port, o: o, request: request, answers: make(chan *place[Q], o.Window), nodes: map[*Node]*queue[Q]{},
+		message: umad.Message{Address: umad.ByRoute(), Data: make([]byte, mad.Size)},
 	}
 	for {
 		if err := x.send(take, done); err != nil {
@@ -42,8 +44,8 @@ func Exchange[Q any](ctx context.Context, port *umad.Port, o Options,
 			return x.requests, nil
 		}
 		select {
-		case a := <-x.answers:
-			if err := x.receive(a, done); err != nil {
+		case p := <-x.answers:
+			if err := x.receive(p, done); err != nil {
 				return x.requests, err
 			}
 		case <-ctx.Done():
@@ -57,7 +59,9 @@ type exchange[Q any] struct {
 	port     *umad.Port
 	o        Options
 	request  func(Q) Request
-	answers  chan answer[Q]
+	message  umad.Message // that is being sent
+	answers  chan *place[Q]
+	free     []*place[Q]
 	out      int // requests not answered
 	requests int
 	nodes    map[*Node]*queue[Q]
@@ -75,11 +79,30 @@ type queue[Q any] struct {
 // as dead.
 const giveUp = 2
 
-// answer is what came of a request.
-type answer[Q any] struct {
-	q   Q
-	d   mad.Datagram
-	err error
+// place is one of the window: a request that is under way, and what came of it.
+type place[Q any] struct {
+	q    Q
+	to   *queue[Q] // nil where the node is not known
+	d    mad.Datagram
+	err  error
+	done func(*umad.Message, error)
+}
+
+// place gives a free one. Its done has room in the channel.
+func (x *exchange[Q]) place() *place[Q] {
+	if last := len(x.free) - 1; last >= 0 {
+		p := x.free[last]
+		x.free = x.free[:last]
+		return p
+	}
+	p := &place[Q]{}
+	p.done = func(m *umad.Message, err error) {
+		if p.err = err; err == nil {
+			p.d = *m.Datagram()
+		}
+		x.answers <- p
+	}
+	return p
 }
 
 // send sends as much as the windows allow. Requests to a node that has enough
@@ -91,8 +114,9 @@ func (x *exchange[Q]) send(take func() (Q, bool), done func(Q, *mad.Datagram, er
 			return nil
 		}
 		r := x.request(q)
+		var n *queue[Q]
 		if r.Node != nil {
-			n := x.nodes[r.Node]
+			n = x.nodes[r.Node]
 			if n == nil {
 				n = &queue[Q]{}
 				x.nodes[r.Node] = n
@@ -109,7 +133,7 @@ func (x *exchange[Q]) send(take func() (Q, bool), done func(Q, *mad.Datagram, er
 			}
 			n.asking++
 		}
-		if err := x.start(q, &r); err != nil {
+		if err := x.start(q, &r, n); err != nil {
 			return err
 		}
 	}
@@ -125,9 +149,9 @@ func (x *exchange[Q]) next(take func() (Q, bool)) (q Q, ok bool) {
 	return take()
 }
 
-func (x *exchange[Q]) start(q Q, r *Request) error {
-	m := &umad.Message{Address: umad.ByRoute(), Data: make([]byte, mad.Size)}
-	d := m.Datagram()
+func (x *exchange[Q]) start(q Q, r *Request, to *queue[Q]) error {
+	d := x.message.Datagram()
+	*d = mad.Datagram{}
 	d.SetHeader(mad.Header{
 		Class: mad.ClassDirected, ClassVersion: 1, Method: r.Method, Attr: r.Attr, Modifier: r.Modifier,
 	})
@@ -136,14 +160,9 @@ func (x *exchange[Q]) start(q Q, r *Request) error {
 		return err
 	}
 	copy(d.Data(), r.Data)
-	err := x.port.Start(m, x.o.Call, func(m *umad.Message, err error) {
-		a := answer[Q]{q: q, err: err}
-		if err == nil {
-			a.d = *m.Datagram()
-		}
-		x.answers <- a // there is room for all that is outstanding
-	})
-	if err != nil {
+	p := x.place()
+	p.q, p.to = q, to
+	if err := x.port.Start(&x.message, x.o.Call, p.done); err != nil {
 		return fmt.Errorf("%v of %v: %w", r.Method, r.Attr.Name(mad.ClassDirected), err)
 	}
 	x.out++
@@ -152,19 +171,20 @@ func (x *exchange[Q]) start(q Q, r *Request) error {
 }
 
 // receive gives an answer to done, and lets go what its node held back.
-func (x *exchange[Q]) receive(a answer[Q], done func(Q, *mad.Datagram, error) error) error {
+func (x *exchange[Q]) receive(p *place[Q], done func(Q, *mad.Datagram, error) error) error {
 	x.out--
-	late := errors.Is(a.err, umad.ErrTimeout)
-	if a.err != nil && !late {
-		return a.err
+	x.free = append(x.free, p)
+	late := p.err != nil && errors.Is(p.err, umad.ErrTimeout)
+	if p.err != nil && !late {
+		return p.err
 	}
-	if r := x.request(a.q); r.Node != nil {
-		x.release(x.nodes[r.Node], late)
+	if p.to != nil {
+		x.release(p.to, late)
 	}
 	if late {
-		return done(a.q, nil, umad.ErrTimeout)
+		return done(p.q, nil, umad.ErrTimeout)
 	}
-	return done(a.q, &a.d, nil)
+	return done(p.q, &p.d, nil)
 }
 
 // release lets go what a node held back: the next, or all if it is dead.
