@@ -180,3 +180,18 @@ func TestKilledOnIBSim(t *testing.T) {
 	opensm.WaitLog(t, "Entering MASTER state")
 	r.managedBy(t, r.far)
 }
+
+// TestOpenSMKilledOnIBSim: ours stands by OpenSM, which has the higher priority,
+// and follows it when that is killed.
+func TestOpenSMKilledOnIBSim(t *testing.T) {
+	r := newRivals(t)
+	opensm := r.openSM(t, r.far, 9)
+	opensm.WaitSubnetUp(t)
+	m, _ := startManager(t, r.sockets, r.low, config(t, 3))
+	standsBy(t, m)
+	opensm.Stop()
+	r.managedBy(t, r.low)
+	if s := m.Status().Info.SMState; s != mad.SMMaster {
+		t.Errorf("ours is %v", s)
+	}
+}
