@@ -8,8 +8,8 @@ import "time"
 // With Least, a short burst of changes counts as over sooner: after an eighth of
 // the time that it lasted, though not before Least, nor later than after Quiet.
 // However the changes come, work that goes on is then taken in few rounds, each
-// much longer than the one before. Where all collected groups are complete, so
-// that none of them can become so, Least is enough.
+// much longer than the one before. For collected groups it is Quiet as long as
+// others wait for members, and Least where none does.
 type Window struct {
 	Quiet, Bound, Least time.Duration
 }
@@ -17,7 +17,7 @@ type Window struct {
 // pause is how long nothing must have changed.
 func (w Window) pause(q Waiting) time.Duration {
 	switch {
-	case w.Least == 0:
+	case w.Least == 0 || q.Open:
 		return w.Quiet
 	case q.Final:
 		return min(w.Quiet, w.Least)

@@ -35,6 +35,10 @@ func TestWindow(t *testing.T) {
 			t.Errorf("%+v, first %v, last %v: due %v, %v; want %v", c.window, c.first, c.last, due.Sub(start), ok, c.want)
 		}
 	}
+	open := Waiting{MLIDs: 1, First: start, Last: start, Open: true}
+	if due, _ := (Window{Quiet: 10 * ms, Bound: 50 * ms, Least: ms}).Due(open); !due.Equal(at(10 * ms)) {
+		t.Errorf("while others wait for members: due after %v", due.Sub(start))
+	}
 	for w, want := range map[Window]time.Duration{
 		{}: 0, {Quiet: 3 * ms, Bound: 9 * ms}: 3 * ms, {Quiet: 3 * ms, Bound: 9 * ms, Least: ms}: ms, {Quiet: 3 * ms, Bound: 2 * ms}: 2 * ms,
 	} {
@@ -52,7 +56,7 @@ func TestWaiting(t *testing.T) {
 	at := func(n int) time.Time { return start.Add(time.Duration(n) * time.Second) }
 	check := func(when string, kind Kinds, want Waiting) {
 		t.Helper()
-		if got := table.Waiting(kind); got.MLIDs != want.MLIDs || !got.First.Equal(want.First) || !got.Last.Equal(want.Last) || got.Final != want.Final {
+		if got := table.Waiting(kind); got.MLIDs != want.MLIDs || !got.First.Equal(want.First) || !got.Last.Equal(want.Last) || got.Final != want.Final || got.Open != want.Open {
 			t.Errorf("%s: got %+v, want %+v", when, got, want)
 		}
 	}
@@ -79,7 +83,7 @@ func TestWaiting(t *testing.T) {
 	collecting := plainJoin(4, 1)
 	collecting.MemberCount = 2
 	join(5, collecting)
-	check("another one collects", Completions, Waiting{MLIDs: 1, First: at(5), Last: at(5)})
+	check("another one collects", Completions, Waiting{MLIDs: 1, First: at(5), Last: at(5), Open: true})
 	if _, err := table.Leave(at(5), collecting); err != nil {
 		t.Fatal(err)
 	}

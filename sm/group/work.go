@@ -35,8 +35,9 @@ const (
 type Waiting struct {
 	MLIDs       int
 	First, Last time.Time
-	// Final tells of Completions that no other group waits for its members.
-	Final bool
+	// Final tells of Completions that no other group waits for its members, Open
+	// that one does.
+	Final, Open bool
 }
 
 // queue holds slots that wait for one kind of work. One that does not wait any
@@ -106,7 +107,7 @@ func (t *Table) Waiting(kind Kinds) Waiting {
 	}
 	return Waiting{
 		MLIDs: q.waiting, First: instant(q.first), Last: instant(q.last),
-		Final: kind == Completions && t.collecting == 0,
+		Final: kind == Completions && t.collecting == 0, Open: kind == Completions && t.collecting > 0,
 	}
 }
 
