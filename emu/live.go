@@ -20,6 +20,8 @@ type Live struct {
 	timer  *time.Timer // nil while no event waits
 	due    time.Duration
 	closed bool
+	// outboxes are those that something was put into, for flush.
+	outboxes []*outbox
 }
 
 // Start makes a subnet and lets its time run. Close ends it.
@@ -35,7 +37,7 @@ func Start(f *fabric.Fabric, cfg Config) (*Live, error) {
 // happens to the subnet meanwhile.
 func (l *Live) Do(f func(s *Subnet) error) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.flush()
 	if l.closed {
 		return fmt.Errorf("emulated subnet: %w", net.ErrClosed)
 	}
@@ -43,6 +45,18 @@ func (l *Live) Do(f func(s *Subnet) error) error {
 	err := f(l.subnet)
 	l.arm()
 	return err
+}
+
+// flush unlocks l.mu, which is held, and sends to clients of servers what is
+// for them, while others use the subnet.
+func (l *Live) flush() {
+	var few [4]*outbox
+	list := append(few[:0], l.outboxes...)
+	l.outboxes = l.outboxes[:0]
+	l.mu.Unlock()
+	for _, o := range list {
+		o.flush()
+	}
 }
 
 // arm sets the timer to the next event. l.mu is held.
@@ -61,7 +75,7 @@ func (l *Live) arm() {
 // tick lets happen what is due.
 func (l *Live) tick() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.flush()
 	if l.closed {
 		return
 	}

@@ -15,56 +15,91 @@ import (
 // lost where too much waits already.
 type outbox struct {
 	conn    net.Conn
-	sender  *ibsim.Sender
+	sender  *ibsim.Sender   // belongs to whoever set busy
+	lost    func()          // called when the client is found to be gone
 	running *sync.WaitGroup // has sendLate
 
 	mu   sync.Mutex
-	late []ibsim.Packet // guarded by mu, as what follows
-	busy bool           // late packets are being sent: all others go behind them
+	full []ibsim.Packet // guarded by mu, as what follows
+	busy bool           // packets are being sent: all others go behind them
+	gone bool           // so is the client
+	// empty takes turns with full, so that nothing is allocated. It belongs to
+	// whoever set busy.
+	empty []ibsim.Packet
 }
 
-func newOutbox(conn socket, running *sync.WaitGroup) (*outbox, error) {
+func newOutbox(conn socket, running *sync.WaitGroup, lost func()) (*outbox, error) {
 	sender, err := ibsim.NewSender(conn)
-	return &outbox{conn: conn, sender: sender, running: running}, err
+	return &outbox{conn: conn, sender: sender, lost: lost, running: running}, err
 }
 
-// send takes a copy of a packet. An error says that the client is gone.
-func (o *outbox) send(p *ibsim.Packet) error {
+// put takes a copy of a packet, for flush to send. It tells whether it is the
+// first, of which flush has to be told.
+func (o *outbox) put(p *ibsim.Packet) (first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.busy {
-		err := o.sender.Send(p[:])
-		if !errors.Is(err, ibsim.ErrNoRoom) {
-			return err
+	if o.gone || len(o.full) >= inboxLimit {
+		return false
+	}
+	o.full = append(o.full, *p)
+	return len(o.full) == 1 && !o.busy
+}
+
+// flush sends what was put, with as few system calls as can be. Where somebody
+// does that already, he sends what came meanwhile too.
+func (o *outbox) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.busy {
+		return
+	}
+	o.busy = true
+	for len(o.full) > 0 {
+		packets := o.swap()
+		o.mu.Unlock()
+		sent, err := o.sender.SendAll(packets)
+		o.mu.Lock()
+		if errors.Is(err, ibsim.ErrNoRoom) {
+			late := append([]ibsim.Packet(nil), packets[sent:]...)
+			o.running.Go(func() { o.sendLate(late) })
+			return
 		}
-		o.busy = true
-		o.running.Go(o.sendLate)
+		if err != nil && isGone(err) {
+			o.gone, o.full = true, nil
+			o.lost()
+		}
 	}
-	if len(o.late) < inboxLimit {
-		o.late = append(o.late, *p)
+	o.busy = false
+}
+
+// outboxKeep is how many packets the memory is kept for.
+const outboxKeep = 256
+
+// swap takes what was put. The lock is held.
+func (o *outbox) swap() []ibsim.Packet {
+	packets := o.full
+	o.full, o.empty = o.empty[:0], packets
+	if cap(packets) > outboxKeep {
+		o.empty = nil
 	}
-	return nil
+	return packets
 }
 
 // sendLate sends what waits, as fast as the client reads, until nothing does or
 // the socket is closed.
-func (o *outbox) sendLate() {
-	for {
-		o.mu.Lock()
-		batch := o.late
-		o.late, o.busy = nil, len(batch) > 0
-		if !o.busy {
-			o.conn.SetWriteDeadline(time.Time{}) //nolint:errcheck // else no packet would go any more; a closed socket takes none anyway
-		}
-		o.mu.Unlock()
-		if len(batch) == 0 {
-			return
-		}
-		for i := range batch {
-			if !o.wait(&batch[i]) {
+func (o *outbox) sendLate(late []ibsim.Packet) {
+	for len(late) > 0 {
+		for i := range late {
+			if !o.wait(&late[i]) {
 				return
 			}
 		}
+		o.mu.Lock()
+		late = o.swap()
+		if o.busy = len(late) > 0; !o.busy {
+			o.conn.SetWriteDeadline(time.Time{}) //nolint:errcheck // else no packet would go any more; a closed socket takes none anyway
+		}
+		o.mu.Unlock()
 	}
 }
 

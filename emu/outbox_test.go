@@ -23,16 +23,15 @@ func TestOutboxAfterLateness(t *testing.T) {
 	}
 	var running sync.WaitGroup
 	defer running.Wait()
-	o, err := newOutbox(out, &running)
+	o, err := newOutbox(out, &running, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var p ibsim.Packet
 	send := func(n int) {
 		for range n {
-			if err := o.send(&p); err != nil {
-				t.Fatal(err)
-			}
+			o.put(&p)
+			o.flush()
 		}
 	}
 	read := func(n int) {

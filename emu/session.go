@@ -50,7 +50,7 @@ func (x *session) open(want ibsim.Connect, from net.Addr) error {
 		x.conn, err = s.sockets.data(uint32(x.client.ID()), want.ID, from)
 	}
 	if err == nil {
-		x.outbox, err = newOutbox(x.conn, &s.wait)
+		x.outbox, err = newOutbox(x.conn, &s.wait, func() { s.lose(x) })
 	}
 	if err != nil && x.client != nil {
 		x.detach()
@@ -58,34 +58,42 @@ func (x *session) open(want ibsim.Connect, from net.Addr) error {
 	return err
 }
 
-// read takes the client's packets until its socket is closed.
+// read takes the client's packets until its socket is closed. What came at once
+// is carried at once, and so is what the agents answer.
 func (x *session) read() {
-	buf := make([]byte, ibsim.PacketSize+1)
+	reader, err := ibsim.NewReader(x.conn)
+	if err != nil {
+		return // the socket is closed
+	}
 	for {
-		n, err := x.conn.Read(buf)
+		packets, err := reader.Read()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil {
-			if x.isGone(err) {
-				x.server.lose(x)
+		if err != nil && isGone(err) {
+			x.server.lose(x)
+		}
+		for ; len(packets) > 0; packets = packets[min(atOnce, len(packets)):] {
+			if x.server.live.Do(func(s *Subnet) error { x.sendAll(s, packets[:min(atOnce, len(packets))]); return nil }) != nil {
+				return
 			}
-			continue
-		}
-		p, err := ibsim.ParsePacket(buf[:n])
-		if err != nil {
-			x.server.cfg.Log.Debug("packet passed over", "client", x.client.ID(), "error", err)
-			continue
-		}
-		if x.server.live.Do(func(s *Subnet) error { x.send(s, p); return nil }) != nil {
-			return
 		}
 	}
 }
 
+// atOnce is how many packets of a client are carried before others may use the
+// subnet and answers go out.
+const atOnce = 16
+
 // isGone tells whether an error says that nobody has the client's socket.
-func (x *session) isGone(err error) bool {
+func isGone(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET)
+}
+
+func (x *session) sendAll(s *Subnet, packets []ibsim.Packet) {
+	for i := range packets {
+		x.send(s, &packets[i])
+	}
 }
 
 // send carries a client's packet into the subnet.
@@ -126,9 +134,8 @@ func (x *session) deliver(p *Packet, status uint32) {
 	o.SetDQP(p.DQP)
 	o.SetStatus(status)
 	o.SetLength(mad.Size)
-	if err := x.outbox.send(o); err != nil && x.isGone(err) {
-		x.gone = true
-		x.server.lose(x)
+	if x.outbox.put(o) {
+		x.server.live.outboxes = append(x.server.live.outboxes, x.outbox)
 	}
 }
 

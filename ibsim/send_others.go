@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Sender sends on a datagram socket and never waits for a receiver. It is only
-// there where the protocol is: on unix.
+// Sender sends on a datagram socket. It is only there where the protocol is: on
+// unix.
 type Sender struct{}
 
 // NewSender fails.
@@ -23,3 +23,9 @@ func (*Sender) Send([]byte) error { return errors.ErrUnsupported }
 
 // SendTo fails.
 func (*Sender) SendTo([]byte, net.Addr) error { return errors.ErrUnsupported }
+
+// SendAll fails.
+func (*Sender) SendAll([]Packet) (int, error) { return 0, errors.ErrUnsupported }
+
+// WaitAll fails.
+func (*Sender) WaitAll([]Packet) (int, error) { return 0, errors.ErrUnsupported }

@@ -9,14 +9,16 @@ import (
 	"syscall"
 )
 
-// Sender sends on a datagram socket and never waits for a receiver. It must not
-// be used by two goroutines at once.
+// Sender sends on a datagram socket. It must not be used by two goroutines at
+// once.
 type Sender struct {
-	raw  syscall.RawConn
-	try  func(fd uintptr) bool // made once, so that Send allocates nothing
-	data []byte
-	to   syscall.Sockaddr // nil for the peer of a connected socket
-	err  error
+	raw     syscall.RawConn
+	try     func(fd uintptr) bool // made once, so that Send allocates nothing
+	data    []byte
+	to      syscall.Sockaddr // nil for the peer of a connected socket
+	wait    bool
+	err     error
+	several several
 }
 
 // NewSender makes a Sender of a socket, which may be used otherwise too.
@@ -30,19 +32,19 @@ func NewSender(conn syscall.Conn) (*Sender, error) {
 	return s, nil
 }
 
-// once tells the poller not to wait.
+// once has the poller wait only where that is wanted.
 func (s *Sender) once(fd uintptr) bool {
 	if s.to == nil {
 		_, s.err = syscall.Write(int(fd), s.data)
 	} else {
 		s.err = syscall.Sendto(int(fd), s.data, 0, s.to)
 	}
-	return true
+	return !s.wait || !errors.Is(s.err, syscall.EAGAIN)
 }
 
 // Send sends to the peer of a connected socket. The error wraps ErrNoRoom where
 // the datagram would have to wait.
-func (s *Sender) Send(b []byte) error { return s.send(b, nil) }
+func (s *Sender) Send(b []byte) error { return s.send(b, nil, false) }
 
 // SendTo sends from a socket that is not connected; see Send.
 func (s *Sender) SendTo(b []byte, addr net.Addr) error {
@@ -50,20 +52,33 @@ func (s *Sender) SendTo(b []byte, addr net.Addr) error {
 	if err != nil {
 		return err
 	}
-	return s.send(b, to)
+	return s.send(b, to, false)
 }
 
-func (s *Sender) send(b []byte, to syscall.Sockaddr) error {
-	s.data, s.to = b, to
+func (s *Sender) send(b []byte, to syscall.Sockaddr, wait bool) error {
+	s.data, s.to, s.wait = b, to, wait
 	err := s.raw.Write(s.try)
 	s.data = nil
+	return sendError(err, s.err)
+}
+
+// SendAll sends packets to the peer of a connected socket, with as few system
+// calls as can be. It returns how many were sent; the error wraps ErrNoRoom
+// where the next would have to wait.
+func (s *Sender) SendAll(packets []Packet) (sent int, err error) { return s.sendAll(packets, false) }
+
+// WaitAll is SendAll that waits for room.
+func (s *Sender) WaitAll(packets []Packet) (sent int, err error) { return s.sendAll(packets, true) }
+
+// sendError is the error of what the poller and the system call say.
+func sendError(poller, call error) error {
 	switch {
-	case err != nil:
-		return fmt.Errorf("send: %w", err)
-	case errors.Is(s.err, syscall.EAGAIN), errors.Is(s.err, syscall.ENOBUFS):
+	case poller != nil:
+		return fmt.Errorf("send: %w", poller)
+	case errors.Is(call, syscall.EAGAIN), errors.Is(call, syscall.ENOBUFS):
 		return ErrNoRoom
-	case s.err != nil:
-		return fmt.Errorf("send: %w", s.err)
+	case call != nil:
+		return fmt.Errorf("send: %w", call)
 	}
 	return nil
 }

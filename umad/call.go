@@ -88,31 +88,44 @@ func (p *Port) Start(req *Message, o CallOptions, done func(*Message, error)) er
 }
 
 func (p *Port) start(req *Message, o CallOptions, done func(*Message, error)) (tid uint32, err error) {
-	if err := check(req); err != nil {
-		return 0, fmt.Errorf("send request: %w", err)
-	}
-	h, err := mad.ParseHeader(req.Data)
-	if err != nil {
-		return 0, fmt.Errorf("send request: %w", err)
-	}
-	answer, ok := answerKey(h)
-	if !ok {
-		return 0, fmt.Errorf("send request: nothing answers the method %s", h.Method)
-	}
-	if err := p.use(req); err != nil {
-		return 0, err
-	}
-	t, err := p.beginRequest(req, answer, o.withDefaults(), done)
+	t, err := p.admit(req, o, done)
 	if err != nil {
 		return 0, err
 	}
 	tid = binary.BigEndian.Uint32(t.msg.Data[12:])
-	if !p.features.RMPP && usesRMPP(t.msg.Data) {
-		return tid, p.sendByRMPP(t)
-	}
-	_, err = p.send(t)
-	return tid, err
+	return tid, p.launch(t)
 }
+
+// admit makes a request outstanding, without sending it.
+func (p *Port) admit(req *Message, o CallOptions, done func(*Message, error)) (*transaction, error) {
+	if err := check(req); err != nil {
+		return nil, fmt.Errorf("send request: %w", err)
+	}
+	h, err := mad.ParseHeader(req.Data)
+	if err != nil {
+		return nil, fmt.Errorf("send request: %w", err)
+	}
+	answer, ok := answerKey(h)
+	if !ok {
+		return nil, fmt.Errorf("send request: nothing answers the method %s", h.Method)
+	}
+	if err := p.use(req); err != nil {
+		return nil, err
+	}
+	return p.beginRequest(req, answer, o.withDefaults(), done)
+}
+
+// launch sends the request of t.
+func (p *Port) launch(t *transaction) error {
+	if p.segments(&t.msg) {
+		return p.sendByRMPP(t)
+	}
+	_, err := p.send(t)
+	return err
+}
+
+// segments tells whether the port cuts a message into segments.
+func (p *Port) segments(m *Message) bool { return !p.features.RMPP && usesRMPP(m.Data) }
 
 // beginRequest makes a request outstanding and marks it as being sent.
 func (p *Port) beginRequest(req *Message, answer key, o CallOptions, done func(*Message, error)) (*transaction, error) {
@@ -164,13 +177,24 @@ func (p *Port) cancel(tid uint32) {
 // first segment, and only the port's Stats tell how it ended. It fails with
 // ErrTooMuch where the port carries too much already.
 func (p *Port) Send(m *Message) error {
+	if err := p.sendable(m); err != nil {
+		return err
+	}
+	return p.deliver(m)
+}
+
+// sendable tells what is wrong with a message that expects no answer, and
+// registers its class where nobody has.
+func (p *Port) sendable(m *Message) error {
 	if err := check(m); err != nil {
 		return fmt.Errorf("send message: %w", err)
 	}
-	if err := p.use(m); err != nil {
-		return err
-	}
-	if !p.features.RMPP && usesRMPP(m.Data) {
+	return p.use(m)
+}
+
+// deliver sends a message that expects no answer.
+func (p *Port) deliver(m *Message) error {
+	if p.segments(m) {
 		return p.answerByRMPP(m)
 	}
 	return p.dev.Send(m, 0)

@@ -6,17 +6,12 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"heddle/ib"
 	"heddle/ibsim"
 	"heddle/mad"
 )
-
-// simQueue is how many datagrams wait for a Receive; more are dropped, as
-// ibsim stands still while a client does not read.
-const simQueue = 4096
 
 // IBSim is a Device at a node of ibsim, or of a server that speaks its
 // protocol such as heddle's emulator. Only port 1 of an adapter can be had, and
@@ -33,34 +28,46 @@ type IBSim struct {
 	node   mad.NodeInfo
 	nodeID string
 
-	asks      sync.Mutex // one control message at a time; guards isSM
-	isSM      bool
-	agents    simAgents
-	sends     sync.Mutex // guards out
-	out       ibsim.Packet
-	queue     chan *ibsim.Packet
-	free      sync.Pool     // of *ibsim.Packet
-	dropped   atomic.Uint64 // by a full queue
+	asks   sync.Mutex // one control message at a time; guards isSM
+	isSM   bool
+	agents simAgents
+	sends  sync.Mutex // guards sender and out
+	sender *ibsim.Sender
+	out    [simBatch]ibsim.Packet
+
+	inbox     simInbox
+	reader    *ibsim.Reader
 	closeOnce sync.Once
 	closeErr  error
 	closed    chan struct{}
 	done      chan struct{} // closed when the reader has ended
-	readErr   error         // why it ended; read after done
 }
+
+// simBatch is how many datagrams SendAll sends with one system call.
+const simBatch = 32
 
 // newIBSim attaches to a node through sockets, which it closes where it fails.
 func newIBSim(link simLink, node string) (*IBSim, error) {
-	d := &IBSim{
-		link: link, queue: make(chan *ibsim.Packet, simQueue),
-		closed: make(chan struct{}), done: make(chan struct{}),
+	d := &IBSim{link: link, closed: make(chan struct{}), done: make(chan struct{})}
+	d.inbox.filled.L = &d.inbox.mu
+	err := d.openData()
+	if err == nil {
+		err = d.attach(node)
 	}
-	d.free.New = func() any { return new(ibsim.Packet) }
-	if err := d.attach(node); err != nil {
+	if err != nil {
 		link.close()
 		return nil, fmt.Errorf("%s: %w", link.name, err)
 	}
 	go d.read()
 	return d, nil
+}
+
+func (d *IBSim) openData() (err error) {
+	if d.sender, err = ibsim.NewSender(d.link.data); err != nil {
+		return err
+	}
+	d.reader, err = ibsim.NewReader(d.link.data)
+	return err
 }
 
 // Name is the spec by which Open finds the node again.
@@ -73,7 +80,7 @@ func (d *IBSim) Name() string { return d.link.name + "/" + d.nodeID }
 func (d *IBSim) Features() Features { return Features{Deaf: true} }
 
 // Dropped is the number of datagrams that came while too many waited.
-func (d *IBSim) Dropped() uint64 { return d.dropped.Load() }
+func (d *IBSim) Dropped() uint64 { return d.inbox.lost.Load() }
 
 // Info asks the server for the port's state.
 func (d *IBSim) Info() (Info, error) {
@@ -120,21 +127,31 @@ func (d *IBSim) SetIsSM(on bool) error {
 }
 
 // Send sends a datagram.
-func (d *IBSim) Send(m *Message, _ time.Duration) error {
-	if len(m.Data) != mad.Size {
-		return fmt.Errorf("%s: datagram of %d bytes, want %d", d.Name(), len(m.Data), mad.Size)
+func (d *IBSim) Send(m *Message, _ time.Duration) error { return d.SendAll(m) }
+
+// SendAll sends datagrams, with as few system calls as can be. Where it fails,
+// some may have been sent.
+func (d *IBSim) SendAll(list ...*Message) error {
+	for _, m := range list {
+		if len(m.Data) != mad.Size {
+			return fmt.Errorf("%s: datagram of %d bytes, want %d", d.Name(), len(m.Data), mad.Size)
+		}
 	}
-	if err := d.write(m); err != nil {
-		return d.failed("send", err)
+	for ; len(list) > 0; list = list[min(simBatch, len(list)):] {
+		if err := d.write(list[:min(simBatch, len(list))]...); err != nil {
+			return d.failed("send", err)
+		}
 	}
 	return nil
 }
 
-func (d *IBSim) write(m *Message) error {
+func (d *IBSim) write(list ...*Message) error {
 	d.sends.Lock()
 	defer d.sends.Unlock()
-	d.fill(&d.out, m)
-	_, err := d.link.data.Write(d.out[:])
+	for i, m := range list {
+		d.fill(&d.out[i], m)
+	}
+	_, err := d.sender.WaitAll(d.out[:len(list)])
 	return err
 }
 
@@ -175,24 +192,17 @@ func (d *IBSim) Receive(m *Message) error {
 		return net.ErrClosed
 	default:
 	}
-	select {
-	case p := <-d.queue:
-		d.take(m, p)
-		return nil
-	case <-d.done:
+	p, err := d.inbox.next()
+	if err != nil {
+		return err
 	}
-	select { // what came before the end
-	case p := <-d.queue:
-		d.take(m, p)
-		return nil
-	default:
-		return d.readErr
-	}
+	take(m, p)
+	return nil
 }
 
 // take makes a message of a packet. One that came back is told with the
 // address that it was sent to.
-func (d *IBSim) take(m *Message, p *ibsim.Packet) {
+func take(m *Message, p *ibsim.Packet) {
 	data := append(m.Data[:0], p.MAD()[:]...)
 	*m = Message{Data: data}
 	if p.Status() == 0 {
@@ -203,43 +213,18 @@ func (d *IBSim) take(m *Message, p *ibsim.Packet) {
 	if m.QPN != ib.SMIQPN {
 		m.QKey = ib.GSIQKey
 	}
-	d.free.Put(p)
 }
 
-// read moves datagrams from the socket to the queue until the socket ends.
+// read moves datagrams from the socket to the inbox until the socket ends.
 func (d *IBSim) read() {
 	defer close(d.done)
 	for {
-		p, err := d.next()
+		packets, err := d.reader.Read()
 		if err != nil {
-			d.readErr = d.failed("receive", err)
+			d.inbox.end(d.failed("receive", err))
 			return
 		}
-		if !d.agents.want(p) {
-			d.free.Put(p)
-			continue
-		}
-		select {
-		case d.queue <- p:
-		default:
-			d.dropped.Add(1)
-			d.free.Put(p)
-		}
-	}
-}
-
-// next reads one packet and passes over what is none.
-func (d *IBSim) next() (*ibsim.Packet, error) {
-	p := d.free.Get().(*ibsim.Packet)
-	for {
-		n, err := d.link.data.Read(p[:])
-		if err != nil {
-			d.free.Put(p)
-			return nil, err
-		}
-		if n == ibsim.PacketSize {
-			return p, nil
-		}
+		d.inbox.put(packets, &d.agents)
 	}
 }
 

@@ -181,15 +181,18 @@ func (d *IBSim) awaitNode(tid uint32) (*mad.Datagram, error) {
 	}
 	defer d.link.data.SetReadDeadline(time.Time{}) //nolint:errcheck // the first read tells
 	for {
-		p, err := d.next()
+		packets, err := d.reader.Read()
 		if err != nil {
 			return nil, err
 		}
-		if m := p.MAD(); m.Attr() == mad.AttrNodeInfo && uint32(m.TID()) == tid {
-			if p.Status() != 0 {
-				return nil, fmt.Errorf("the node's own agent: %w", ErrTimeout)
+		for i := range packets {
+			p := &packets[i]
+			if m := p.MAD(); m.Attr() == mad.AttrNodeInfo && uint32(m.TID()) == tid {
+				if p.Status() != 0 {
+					return nil, fmt.Errorf("the node's own agent: %w", ErrTimeout)
+				}
+				return m, nil
 			}
-			return m, nil
 		}
 	}
 }

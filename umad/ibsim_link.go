@@ -18,19 +18,14 @@ import (
 type simLink struct {
 	// name is that of the server in messages: "ibsim:sim".
 	name    string
-	control net.Conn // connected to the server
-	data    dataConn // bound; connected when the client has its number
+	control net.Conn   // connected to the server
+	data    ibsim.Conn // bound; connected when the client has its number
 	// id is that of the client before it has a number.
 	id uint32
 	// qp is the queue pair that the client sends from; above 1.
 	qp ib.QPN
 	// out is the address of the server's data socket for a client.
 	out func(client uint32) (net.Addr, error)
-}
-
-type dataConn interface {
-	net.Conn
-	syscall.Conn
 }
 
 func (l *simLink) close() {

@@ -200,7 +200,11 @@ func (p *Port) resend(t *transaction) {
 // send sends the request of t, which the caller marked as being sent. Where the
 // device refuses and the request was not over yet, it is, and done returned.
 func (p *Port) send(t *transaction) (done func(*Message, error), err error) {
-	err = p.dev.Send(&t.msg, t.timeout)
+	return p.sent(t, p.dev.Send(&t.msg, t.timeout))
+}
+
+// sent is the end of send, after the device.
+func (p *Port) sent(t *transaction, err error) (done func(*Message, error), failed error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t.sending--
@@ -209,11 +213,11 @@ func (p *Port) send(t *transaction) (done func(*Message, error), err error) {
 		p.release(t)
 		return nil, nil
 	}
-	if err != nil {
-		err = t.failure(err)
-		return p.end(t), err
+	if err == nil {
+		return nil, nil
 	}
-	return nil, nil
+	failed = t.failure(err)
+	return p.end(t), failed
 }
 
 // await sets the alarm for the answer to t. Where the device watches the time,

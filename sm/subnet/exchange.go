@@ -33,9 +33,10 @@ func Exchange[Q any](ctx context.Context, port *umad.Port, o Options,
 ) (requests int, err error) {
 	o = o.filled()
 	x := &exchange[Q]{
-		port: port, o: o, request: request, answers: make(chan *place[Q], o.Window), nodes: map[*Node]*queue[Q]{},
+		batch: port.Batch(), o: o, request: request, answers: make(chan *place[Q], o.Window), nodes: map[*Node]*queue[Q]{},
 		message: umad.Message{Address: umad.ByRoute(), Data: make([]byte, mad.Size)},
 	}
+	defer x.batch.Flush() //nolint:errcheck // nobody waits any more
 	for {
 		if err := x.send(take, done); err != nil {
 			return x.requests, err
@@ -43,20 +44,39 @@ func Exchange[Q any](ctx context.Context, port *umad.Port, o Options,
 		if x.out == 0 {
 			return x.requests, nil
 		}
-		select {
-		case p := <-x.answers:
-			if err := x.receive(p, done); err != nil {
-				return x.requests, err
-			}
-		case <-ctx.Done():
-			return x.requests, context.Cause(ctx)
+		p, err := x.await(ctx)
+		if err != nil {
+			return x.requests, err
 		}
+		if err := x.receive(p, done); err != nil {
+			return x.requests, err
+		}
+	}
+}
+
+// await takes an answer. What was collected is sent when none is there: the
+// order is that in which requests would go one by one.
+func (x *exchange[Q]) await(ctx context.Context) (*place[Q], error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case p := <-x.answers:
+		return p, nil
+	default:
+		x.batch.Flush() //nolint:errcheck // the answers tell
+	}
+	select {
+	case p := <-x.answers:
+		return p, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 }
 
 // exchange is what is under way.
 type exchange[Q any] struct {
-	port     *umad.Port
+	batch    *umad.Batch
 	o        Options
 	request  func(Q) Request
 	message  umad.Message // that is being sent
@@ -162,7 +182,7 @@ func (x *exchange[Q]) start(q Q, r *Request, to *queue[Q]) error {
 	copy(d.Data(), r.Data)
 	p := x.place()
 	p.q, p.to = q, to
-	if err := x.port.Start(&x.message, x.o.Call, p.done); err != nil {
+	if err := x.batch.Start(&x.message, x.o.Call, p.done); err != nil {
 		return fmt.Errorf("%v of %v: %w", r.Method, r.Attr.Name(mad.ClassDirected), err)
 	}
 	x.out++
