@@ -120,7 +120,7 @@ func testMatrix(t *testing.T, f *fabric.Fabric, sockets string) {
 	hosts := matrixHosts(f)
 	cfg := config(t, 7)
 	cfg.PKeys.Partitions = partition.Default()
-	m, _ := startManager(t, sockets, f.Node(hosts[0].Node).ID, cfg)
+	m := startManager(t, sockets, f.Node(hosts[0].Node).ID, cfg)
 	eventually(t, func() string {
 		if s := m.Status(); s.Sweeps == 0 || s.Last.Again || s.Last.Err != nil {
 			return fmt.Sprintf("no subnet: %+v", s.Last)
@@ -172,9 +172,8 @@ func open(t *testing.T, sockets, node string) *umad.Port {
 	return port
 }
 
-// startManager runs a manager at a node of a server, until the end of the test
-// or until it is told to end.
-func startManager(t *testing.T, sockets, node string, cfg sm.Config) (m *sm.Manager, end func()) {
+// startManager runs a manager at a node of a server, until the end of the test.
+func startManager(t *testing.T, sockets, node string, cfg sm.Config) *sm.Manager {
 	t.Helper()
 	port := open(t, sockets, node)
 	m, err := sm.New(port, cfg)
@@ -182,20 +181,15 @@ func startManager(t *testing.T, sockets, node string, cfg sm.Config) (m *sm.Mana
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		err = m.Run(ctx)
-	}()
-	end = func() {
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(ctx) }()
+	t.Cleanup(func() {
 		cancel()
-		<-done
-		if err != nil {
+		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-	}
-	t.Cleanup(end)
-	return m, end
+	})
+	return m
 }
 
 // eventually asks again and again until nothing is wrong any more.

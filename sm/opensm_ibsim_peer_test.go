@@ -151,7 +151,7 @@ func TestElectionOnIBSim(t *testing.T) {
 				ours, theirs = r.low, r.far
 			}
 			if test.oursFirst {
-				m, _ := startManager(t, r.sockets, ours, config(t, uint8(test.ours)))
+				m := startManager(t, r.sockets, ours, config(t, uint8(test.ours)))
 				r.managedBy(t, ours)
 				r.openSM(t, theirs, test.theirs).WaitLog(t, "Entering STANDBY state")
 				r.managedBy(t, ours)
@@ -161,7 +161,7 @@ func TestElectionOnIBSim(t *testing.T) {
 				return
 			}
 			r.openSM(t, theirs, test.theirs).WaitSubnetUp(t)
-			m, _ := startManager(t, r.sockets, ours, config(t, uint8(test.ours)))
+			m := startManager(t, r.sockets, ours, config(t, uint8(test.ours)))
 			standsBy(t, m)
 			r.managedBy(t, theirs)
 		})
@@ -187,7 +187,7 @@ func TestOpenSMKilledOnIBSim(t *testing.T) {
 	r := newRivals(t)
 	opensm := r.openSM(t, r.far, 9)
 	opensm.WaitSubnetUp(t)
-	m, _ := startManager(t, r.sockets, r.low, config(t, 3))
+	m := startManager(t, r.sockets, r.low, config(t, 3))
 	standsBy(t, m)
 	opensm.Stop()
 	r.managedBy(t, r.low)
