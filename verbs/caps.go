@@ -32,16 +32,27 @@ type Promise struct {
 // fetched from it: within aligned chunks of that many bytes, each of which is
 // whole at once or in ascending order, and which come in any order. 1 is no
 // order at all, AllBytes ascending order over the whole message.
+//
+// Last is a promise beside that: the longest word of 1, 2, 4 or 8 bytes, Last
+// bytes at most, that is naturally aligned and ends at the message's last byte
+// comes in one piece, after all other bytes; 0 promises nothing of the kind. It
+// is of devices that copy a message in any order, and then store its end.
 type ByteOrder struct {
 	Chunk  int
+	Last   int
 	Origin Origin
 }
 
 // AllBytes is the Chunk of a whole message.
 const AllBytes = 1 << 31
 
-// Ordered tells whether a message's last byte comes last.
-func (o ByteOrder) Ordered() bool { return o.Chunk >= AllBytes }
+// Ordered tells whether a message's last byte comes last: a bell there may be
+// trusted.
+func (o ByteOrder) Ordered() bool { return o.Ascending() || o.Last > 0 }
+
+// Ascending tells whether all bytes of a message come in ascending order: the
+// first one comes first as well.
+func (o ByteOrder) Ascending() bool { return o.Chunk >= AllBytes }
 
 // Ops is a set of operations.
 type Ops uint16
@@ -109,7 +120,7 @@ const (
 func (c Caps) Assume(list ...Assumption) Caps {
 	order := func(o *ByteOrder) {
 		if o.Origin == Unknown {
-			*o = ByteOrder{AllBytes, Assumed}
+			*o = ByteOrder{Chunk: AllBytes, Origin: Assumed}
 		}
 	}
 	promise := func(p *Promise) {
@@ -156,8 +167,10 @@ func (p Promise) String() string {
 
 func (o ByteOrder) String() string {
 	switch {
-	case o.Ordered():
+	case o.Ascending():
 		return fmt.Sprintf("ascending (%v)", o.Origin)
+	case o.Last > 0:
+		return fmt.Sprintf("the last word of up to %d bytes last (%v)", o.Last, o.Origin)
 	case o.Chunk <= 1:
 		return fmt.Sprintf("none (%v)", o.Origin)
 	default:

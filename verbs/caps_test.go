@@ -32,6 +32,7 @@ func TestText(t *testing.T) {
 		{verbs.EventPeerGone.String(), "peer gone"},
 		{verbs.ByteOrder{Chunk: 128, Origin: verbs.Probed}.String(), "whole aligned chunks of 128 bytes (probed)"},
 		{verbs.ByteOrder{}.String(), "none (unknown)"},
+		{verbs.ByteOrder{Chunk: 1, Last: 8, Origin: verbs.ByConstruction}.String(), "the last word of up to 8 bytes last (by construction)"},
 		{verbs.Promise{Holds: true, Origin: verbs.Assumed}.String(), "yes (assumed by the caller)"},
 		{(&verbs.WC{Status: verbs.StatusFlushed, QPN: 7, ID: 3}).Err().Error(), "completion QP 7: request 3: WR flushed error"},
 		{(&verbs.OpError{Verb: "post", Op: verbs.OpSend, Got: 9, Limit: 8, Err: verbs.ErrInlineLength}).Error(), "post SEND: too much inline data: 9, the limit is 8"},
