@@ -27,7 +27,7 @@ func (m *Manager) serveSA() error {
 		}
 		switch {
 		case m.keeper.memory == nil && isMembership(msg.Datagram()) && queue.none():
-			m.answer(context.Background(), msg)
+			m.change(context.Background(), msg)
 		case !queue.put(msg):
 			m.busy(msg)
 		}
@@ -36,8 +36,7 @@ func (m *Manager) serveSA() error {
 
 // isMembership tells whether that is a join or a leave.
 func isMembership(d *mad.Datagram) bool {
-	method := d.Method()
-	return d.Attr() == mad.AttrMCMemberRecord && (method == mad.MethodSet || method == mad.MethodDelete)
+	return d.Attr() == mad.AttrMCMemberRecord && isChange(d)
 }
 
 func (m *Manager) busy(msg *umad.Message) {
@@ -52,37 +51,64 @@ func (m *Manager) reply(msg *umad.Message) {
 	}
 }
 
-// table sends the answer to a query. Who has too much on the way already is told
-// to come again.
-func (m *Manager) table(msg *umad.Message, answer []byte) {
-	err := m.port.Send(&umad.Message{Address: msg.Address, Data: answer})
-	switch {
-	case errors.Is(err, umad.ErrTooMuch):
-		m.busy(msg)
-	case err != nil:
-		m.cfg.Log.Warn("answer not sent", "to", msg.Address, "error", err)
-	}
+// worker answers requests of subnet administration.
+type worker struct {
+	*Manager
+	batch   *umad.Batch
+	answers []umad.Message // of a batch; their memory is used again
 }
 
 // work answers requests until there are no more to come.
 func (m *Manager) work(ctx context.Context, q *asked) {
-	for msg := q.take(); msg != nil; msg = q.take() {
-		lid := msg.LID
-		m.answer(ctx, msg)
-		q.done(lid)
+	w := worker{m, m.port.Batch(), make([]umad.Message, askedAtOnce)}
+	for list := q.take(nil); len(list) > 0; list = q.take(list[:0]) {
+		for i, msg := range list {
+			w.answer(ctx, msg, &w.answers[i])
+		}
+		if err := w.batch.Flush(); err != nil {
+			m.cfg.Log.Warn("answers not sent", "error", err)
+		}
+		q.done(list)
 	}
 }
 
-func (m *Manager) answer(ctx context.Context, msg *umad.Message) {
-	from := admin.Requester{LID: msg.LID, QPN: msg.QPN}
-	method := msg.Datagram().Method()
-	answer, ok := m.server().Request(time.Now(), from, msg.Data)
+// answer answers a request, in the memory of to where that is done at once.
+func (w *worker) answer(ctx context.Context, msg, to *umad.Message) {
+	if isChange(msg.Datagram()) {
+		w.change(ctx, msg.Clone()) // the answer may come when msg is used again
+		return
+	}
+	if cap(to.Data) > mad.Size {
+		to.Data = nil // a table's
+	}
+	answer, ok := w.server().AppendAnswer(to.Data[:0], time.Now(), requester(msg), msg.Data)
+	*to = umad.Message{Address: msg.Address, Data: answer}
+	if !ok {
+		return // a standby, say, is silent
+	}
+	err := w.batch.Send(to)
+	switch {
+	case errors.Is(err, umad.ErrTooMuch): // it has too much on the way already
+		w.busy(msg)
+	case err != nil:
+		w.cfg.Log.Warn("answer not sent", "to", msg.Address, "error", err)
+	}
+}
+
+func requester(msg *umad.Message) admin.Requester {
+	return admin.Requester{LID: msg.LID, QPN: msg.QPN}
+}
+
+// isChange tells whether a request changes something, which has to be kept.
+func isChange(d *mad.Datagram) bool {
+	return d.Method() == mad.MethodSet || d.Method() == mad.MethodDelete
+}
+
+// change answers a request that changes something, when that is kept.
+func (m *Manager) change(ctx context.Context, msg *umad.Message) {
+	answer, ok := m.server().Request(time.Now(), requester(msg), msg.Data)
 	if !ok {
 		return // a standby, say, is silent, and changed nothing
-	}
-	if method != mad.MethodSet && method != mad.MethodDelete {
-		m.table(msg, answer)
-		return
 	}
 	m.keeper.keep(ctx, func(err error) {
 		if err != nil {
