@@ -84,7 +84,7 @@ func (t *tables) forgetAll() {
 func (t *tables) MFT(sw ib.GUID, block uint16, position uint8) (b mad.MulticastForwarding, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	blocks := t.held.Known(sw).MFT
+	blocks := t.held.Switch(sw).MFT
 	if int(position) >= len(blocks) || int(block) >= len(blocks[position]) || blocks[position][block] == nil {
 		return b, false
 	}

@@ -46,7 +46,7 @@ func (t *tables) known(sw ib.GUID) (table route.MFT) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	entries := map[ib.MLID]*route.PortSet{}
-	for position, blocks := range t.held.Known(sw).MFT {
+	for position, blocks := range t.held.Switch(sw).MFT {
 		for block, masks := range blocks {
 			if masks == nil {
 				continue

@@ -36,9 +36,9 @@ func (r *Router) holdersOf(block int) []int32 {
 		if n == nil {
 			continue
 		}
-		s := r.adopting.Known(n.GUID())
+		s := r.adopting.Switch(n.GUID())
 		for position := range positions {
-			b := blockOf(&s, &cell{position: uint8(position), block: uint16(block)})
+			b := blockOf(s, &cell{position: uint8(position), block: uint16(block)})
 			if b != nil && *b != (mad.MulticastForwarding{}) {
 				h.vertices = append(h.vertices, int32(v))
 				break
@@ -97,7 +97,7 @@ func (r *Router) installedRows(v int32, idx int) (ports [positions]uint16) {
 	if n == nil {
 		return ports
 	}
-	s := r.adopting.Known(n.GUID())
+	s := r.adopting.Switch(n.GUID())
 	block, row := idx/rows, idx%rows
 	for position, table := range s.MFT {
 		if block < len(table) && table[block] != nil {

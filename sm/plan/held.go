@@ -11,6 +11,7 @@ import (
 type Held struct {
 	switches map[ib.GUID]*Switch
 	tables   map[ib.GUID]map[tableKey]table
+	nothing  Switch // is never written
 }
 
 // Block is a block of a switch's table, by the attribute and the modifier that
@@ -35,23 +36,24 @@ func NewHeld() *Held {
 	return &Held{switches: map[ib.GUID]*Switch{}, tables: map[ib.GUID]map[tableKey]table{}}
 }
 
-// Switch is what a switch holds; it is made where nothing was known.
+// Switch is what a switch is known to hold, which may be nothing, and is not to
+// be changed. Asking changes nothing either, and so may be done by several
+// goroutines at once.
 func (h *Held) Switch(guid ib.GUID) *Switch {
+	if s := h.switches[guid]; s != nil {
+		return s
+	}
+	return &h.nothing
+}
+
+// written is what a switch holds, to be changed.
+func (h *Held) written(guid ib.GUID) *Switch {
 	s := h.switches[guid]
 	if s == nil {
 		s = &Switch{}
 		h.switches[guid] = s
 	}
 	return s
-}
-
-// Known is what a switch is known to hold, which may be nothing. It changes
-// nothing, and so may be called by several goroutines at once.
-func (h *Held) Known(guid ib.GUID) Switch {
-	if s := h.switches[guid]; s != nil {
-		return *s
-	}
-	return Switch{}
 }
 
 // Forget forgets what a node holds: it was gone, and may have lost its power.
@@ -63,7 +65,7 @@ func (h *Held) Forget(guid ib.GUID) {
 // Unsure forgets one block of a table: a Set of it was not answered, and may have
 // been done or not.
 func (h *Held) Unsure(guid ib.GUID, attr mad.AttrID, modifier uint32) {
-	s := h.Switch(guid)
+	s := h.written(guid)
 	switch attr {
 	case mad.AttrLinearForwarding:
 		if int(modifier) < len(s.LFT) {
@@ -80,7 +82,7 @@ func (h *Held) Unsure(guid ib.GUID, attr mad.AttrID, modifier uint32) {
 
 // Answered takes the answer to a Get or a Set of a table.
 func (h *Held) Answered(guid ib.GUID, attr mad.AttrID, modifier uint32, data []byte) {
-	s := h.Switch(guid)
+	s := h.written(guid)
 	switch attr {
 	case mad.AttrLinearForwarding:
 		if block, err := mad.ParseLinearForwarding(data); err == nil && modifier < lftBlocks {

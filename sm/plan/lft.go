@@ -34,7 +34,7 @@ func Unread(v *subnet.View, t *route.LFTs, h *Held) (list []Block) {
 		if n.Stale > 0 || n.Switch.LinearFDBTop == 0 {
 			continue
 		}
-		held := h.Known(n.GUID()).LFT
+		held := h.Switch(n.GUID()).LFT
 		filled := min(len(table), int(n.Switch.LinearFDBTop)+1)
 		for block := 0; block*len(mad.LinearForwarding{}) < filled; block++ {
 			if block >= len(held) || held[block] == nil {
