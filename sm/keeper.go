@@ -24,7 +24,7 @@ type keeper struct {
 	// doubt says that a batch is kept here, but by fewer other managers than it
 	// should be.
 	doubt bool
-	era   int // counts calls of suspend
+	era   int // counts calls of suspend: what the state was before is of another
 
 	committing sync.Mutex // held over calls of memory.Commit, which keep their order
 }
@@ -39,11 +39,12 @@ type commit struct {
 // errSuspended is why nothing is kept while the manager takes up the state.
 var errSuspended = errors.New("the state is being taken up")
 
-// add notes a change, which is kept with the next commit.
-func (k *keeper) add(f func(b *store.Batch)) {
+// add notes a change of what is there since an era began; it is kept with the
+// next commit. What is of an era before is not there any more.
+func (k *keeper) add(era int, f func(b *store.Batch)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.memory == nil || k.failed != nil && !errors.Is(k.failed, errSuspended) {
+	if k.memory == nil || era != k.era || k.failed != nil && !errors.Is(k.failed, errSuspended) {
 		return
 	}
 	if k.batch == nil {
@@ -52,16 +53,16 @@ func (k *keeper) add(f func(b *store.Batch)) {
 	f(k.batch)
 }
 
-// keep commits what changed, and calls then when all changes so far are kept
-// for good, or are not.
-func (k *keeper) keep(ctx context.Context, then func(error)) {
+// keep commits what changed, and calls then when all changes of an era so far
+// are kept for good, or are not.
+func (k *keeper) keep(ctx context.Context, era int, then func(error)) {
 	if k.memory == nil {
 		then(nil)
 		return
 	}
 	k.committing.Lock()
 	defer k.committing.Unlock()
-	b, c, err := k.next(then)
+	b, c, err := k.next(era, then)
 	switch {
 	case err != nil:
 		then(err)
@@ -78,11 +79,14 @@ func (k *keeper) keep(ctx context.Context, then func(error)) {
 // next gives what is to be committed: no commit where then waits for the one
 // that is on its way, no batch where all is kept. A request that is repeated
 // changes nothing, but is not to be told success for what was not kept.
-func (k *keeper) next(then func(error)) (b *store.Batch, c *commit, err error) {
+func (k *keeper) next(era int, then func(error)) (b *store.Batch, c *commit, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.failed != nil {
+	switch {
+	case k.failed != nil:
 		return nil, nil, k.failed
+	case era != k.era:
+		return nil, nil, errSuspended // it was, meanwhile
 	}
 	b, k.batch = k.batch, nil
 	if b == nil || b.IsEmpty() {
@@ -156,6 +160,13 @@ func (k *keeper) err() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.failed
+}
+
+// now is the era.
+func (k *keeper) now() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.era
 }
 
 // suspend forgets what changed and was not committed, as what is kept counts

@@ -13,7 +13,6 @@ import (
 	"heddle/ib"
 	"heddle/mad"
 	"heddle/route"
-	"heddle/sm/admin"
 	"heddle/sm/group"
 	"heddle/sm/multicast"
 	"heddle/sm/plan"
@@ -34,7 +33,7 @@ type Manager struct {
 	life    context.Context // of Run
 	reports reports
 	redo    redo
-	serving atomic.Pointer[admin.Server]
+	serving atomic.Pointer[serving]
 	keeper  keeper
 	retries int // of taking up the state, in a row
 	started time.Time

@@ -109,31 +109,38 @@ func (m *Manager) recall() error {
 
 // begin makes a server for groups, and a router that knows no trees yet.
 func (m *Manager) begin(groups func(group.Config) (*group.Table, error)) error {
-	cfg := m.cfg.Groups
-	cfg.Prefix, cfg.Journal = m.cfg.Ports.Prefix, m.journal
+	cfg, era := m.cfg.Groups, m.keeper.now()
+	cfg.Prefix, cfg.Journal = m.cfg.Ports.Prefix, func(e group.Entry) { m.journal(era, e) }
 	var table *group.Table
 	cfg.ShareCost = func(_ ib.MGID, first ib.GID, with ib.MLID) int { return m.shareCost(table, first, with) }
 	table, err := groups(cfg)
 	if err != nil {
 		return err
 	}
-	server, err := admin.New(admin.Config{Groups: table, Key: m.cfg.SAKey, Journal: m.journalAdmin})
+	server, err := admin.New(admin.Config{Groups: table, Key: m.cfg.SAKey, Journal: func(c admin.Change) { m.journalAdmin(era, c) }})
 	if err != nil {
 		return err
 	}
-	m.serving.Store(server)
+	m.serving.Store(&serving{server, era})
 	m.batches = nil
 	m.router, err = multicast.New(multicast.Config{Engines: m.cfg.Multicast, Workers: m.cfg.Workers})
 	return err
 }
 
+// serving is subnet administration, and the era of the keeper in which it began:
+// when the state is taken up anew, another one takes its place.
+type serving struct {
+	*admin.Server
+	era int
+}
+
 // server is subnet administration.
-func (m *Manager) server() *admin.Server { return m.serving.Load() }
+func (m *Manager) server() *serving { return m.serving.Load() }
 
 // journal takes the entries of the groups' table, to be kept, and to be told of
 // when that must not be asked any more.
-func (m *Manager) journal(e group.Entry) {
-	m.keeper.add(func(b *store.Batch) { b.Entries = append(b.Entries, e) })
+func (m *Manager) journal(era int, e group.Entry) {
+	m.keeper.add(era, func(b *store.Batch) { b.Entries = append(b.Entries, e) })
 	if e.Notice() == 0 {
 		return
 	}
@@ -143,8 +150,8 @@ func (m *Manager) journal(e group.Entry) {
 }
 
 // journalAdmin takes the changes of subscriptions and services.
-func (m *Manager) journalAdmin(c admin.Change) {
-	m.keeper.add(func(b *store.Batch) {
+func (m *Manager) journalAdmin(era int, c admin.Change) {
+	m.keeper.add(era, func(b *store.Batch) {
 		if c.Value == nil {
 			b.Delete(c.Bucket, c.Key)
 			return
@@ -164,14 +171,14 @@ func (m *Manager) keepLIDs(ctx context.Context) {
 			continue
 		}
 		m.cfg.LIDs.Keep[guid] = r
-		m.keeper.add(func(b *store.Batch) { b.PutLIDs(guid, store.LIDRange{First: r.First, Last: r.Last}) })
+		m.keeper.add(m.server().era, func(b *store.Batch) { b.PutLIDs(guid, store.LIDRange{First: r.First, Last: r.Last}) })
 	}
 	m.save(ctx)
 }
 
 // save has what changed be kept, without waiting for it.
 func (m *Manager) save(ctx context.Context) {
-	m.keeper.keep(ctx, func(err error) {
+	m.keeper.keep(ctx, m.server().era, func(err error) {
 		if err != nil {
 			m.lost(err)
 		}

@@ -106,11 +106,12 @@ func isChange(d *mad.Datagram) bool {
 
 // change answers a request that changes something, when that is kept.
 func (m *Manager) change(ctx context.Context, msg *umad.Message) {
-	answer, ok := m.server().Request(time.Now(), requester(msg), msg.Data)
+	server := m.server()
+	answer, ok := server.Request(time.Now(), requester(msg), msg.Data)
 	if !ok {
 		return // a standby, say, is silent, and changed nothing
 	}
-	m.keeper.keep(ctx, func(err error) {
+	m.keeper.keep(ctx, server.era, func(err error) {
 		if err != nil {
 			m.busy(msg) // the client asks again, whoever is master then
 			m.lost(err)
