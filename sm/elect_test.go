@@ -26,6 +26,11 @@ func (r running) compete(t *testing.T, host fabric.NodeID, priority uint8) *riva
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r.competeOn(t, dev, priority)
+}
+
+func (r running) competeOn(t *testing.T, dev umad.Device, priority uint8) *rival {
+	t.Helper()
 	v := &rival{port: umad.NewPort(dev), ended: make(chan error, 1)}
 	m, err := sm.New(v.port, config(t, priority))
 	if err != nil {
@@ -113,6 +118,41 @@ func TestElection(t *testing.T) {
 			t.Errorf("the better one ended: managed by node %d, states %v", manager, states)
 		}
 		r.well(t)
+	})
+}
+
+// mute is a device that answers no SMInfo for some time.
+type mute struct {
+	umad.Device
+	until time.Time
+}
+
+func (d mute) Send(m *umad.Message, timeout time.Duration) error {
+	if g := m.Datagram(); g.Attr() == mad.AttrSMInfo && g.Method() == mad.MethodGetResp && time.Now().Before(d.until) {
+		return nil
+	}
+	return d.Device.Send(m, timeout)
+}
+
+// TestLateAnswer: a better manager that did not answer when its port told of it
+// is found all the same, though nothing tells of it once more.
+func TestLateAnswer(t *testing.T) {
+	run(t, "fat-tree:k=4", emu.Config{}, func(t *testing.T, r running) {
+		hosts := r.fabric(t).Adapters()
+		dev, err := r.live.Open(r.fabric(t).Node(hosts[8]).ID, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		better := r.competeOn(t, mute{dev, time.Now().Add(30 * time.Second)}, 9)
+		time.Sleep(25 * time.Second)
+		if _, manager := r.master(t); manager != hosts[0] {
+			t.Errorf("managed by node %d before the better one answers", manager)
+		}
+		time.Sleep(30 * time.Second)
+		if _, manager := r.master(t); manager != hosts[8] {
+			t.Errorf("managed by node %d, want %d", manager, hosts[8])
+		}
+		better.end(t)
 	})
 }
 

@@ -309,6 +309,9 @@ func (m *Manager) run(ctx context.Context, r *Report, stages ...plan.Stage) erro
 		failed, err := m.send(ctx, &stages[i])
 		r.Sent += len(stages[i].SMPs)
 		r.Failed += failed
+		if n := len(stages[i].SMPs); n > 0 {
+			m.cfg.Log.Debug("stage", "name", stages[i].Name, "smps", n, "failed", failed)
+		}
 		if err != nil {
 			return fmt.Errorf("stage %s: %w", stages[i].Name, err)
 		}

@@ -195,3 +195,24 @@ func TestOpenSMKilledOnIBSim(t *testing.T) {
 		t.Errorf("ours is %v", s)
 	}
 }
+
+// TestHandoverOnIBSim: ours is told to stop, and hands the subnet to OpenSM,
+// which stands by it. Where OpenSM has the higher priority it tells so by a trap
+// of its own; ibsim keeps the TrapRepress from it, so that it waits for ever and
+// never brings the subnet up, whoever hands it over. On the emulated fabric it
+// does: see TestHandoverToOpenSM.
+func TestHandoverOnIBSim(t *testing.T) {
+	r := newRivals(t)
+	ours := r.heddle(t, r.low, 9)
+	r.managedBy(t, r.low)
+	opensm := r.openSM(t, r.far, 3)
+	opensm.WaitLog(t, "Entering STANDBY state")
+	if err := ours.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	opensm.WaitSubnetUp(t)
+	r.managedBy(t, r.far)
+	if err := ours.Wait(); err != nil {
+		t.Errorf("ours: %v", err)
+	}
+}

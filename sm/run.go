@@ -234,6 +234,8 @@ func (m *Manager) look(ctx context.Context) error {
 	}
 	if why != "" {
 		m.Resweep(why)
+		return nil
 	}
+	m.met(ctx, m.view) // who did not tell what it is when it came is asked again
 	return nil
 }
