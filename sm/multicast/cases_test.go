@@ -140,6 +140,31 @@ func TestVanished(t *testing.T) {
 	}
 }
 
+// TestVanishedUnanswered: an MLID is unsettled as long as a switch may still
+// have its entries, since a Set was not answered.
+func TestVanishedUnanswered(t *testing.T) {
+	w := newWorld(t, generate(t, "fat-tree:k=4"), engine(t, "weave", 1))
+	w.have(first, []int{0, 15}, nil)
+	w.program()
+	delete(w.groups, first)
+	w.r.Update(group.Batch{Vanished: []ib.MLID{first}}, w.groups)
+	p := w.r.Plan(w.held)
+	for i := range p.Stages[0].SMPs {
+		if q := &p.Stages[0].SMPs[i]; i == 0 {
+			w.held.Unsure(q.Node.GUID(), q.Attr, q.Modifier)
+		} else {
+			w.write(q)
+		}
+	}
+	if diff := cmp.Diff([]ib.MLID{first}, w.r.Unsettled(w.held)); diff != "" {
+		t.Errorf("not settled (-want +got):\n%s", diff)
+	}
+	w.program()
+	if list := w.r.Unsettled(w.held); len(list) > 0 || w.switches(first) > 0 {
+		t.Errorf("not settled: %v, entries in %d switches", list, w.switches(first))
+	}
+}
+
 // TestWithoutMulticast is case M8.
 func TestWithoutMulticast(t *testing.T) {
 	caps := func(sizes map[int]int32) *fabric.Fabric {

@@ -36,6 +36,7 @@ type Router struct {
 // entry is what is known of one MLID.
 type entry struct {
 	used    bool
+	gone    bool      // it was used, and switches may still have entries
 	ports   []ib.GUID // receivers, then senders
 	receive int       // how many of ports are receivers
 	leaves  []int32   // the vertices that the tree has to reach, ascending
@@ -62,7 +63,7 @@ func (r *Router) Update(b group.Batch, src Source) Report {
 	for _, mlid := range b.Vanished {
 		if idx, ok := index(mlid); ok && idx < len(r.groups) {
 			r.erase(idx)
-			r.groups[idx] = entry{}
+			r.groups[idx] = entry{gone: true}
 			r.setTree(idx, noTree)
 		}
 	}

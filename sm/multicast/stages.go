@@ -67,7 +67,7 @@ func (r *Router) Unsettled(held *plan.Held) (list []ib.MLID) {
 	for _, w := range r.unsettled(held) {
 		for row := range rows {
 			idx := int(w.block)*rows + row
-			if w.want[row] != w.has(row) || w.held == nil && idx < len(r.groups) && r.groups[idx].used {
+			if w.want[row] != w.has(row) || w.held == nil && idx < len(r.groups) && (r.groups[idx].used || r.groups[idx].gone) {
 				seen[idx] = true
 			}
 		}
