@@ -293,6 +293,9 @@ func (m *Manager) read(ctx context.Context, blocks []plan.Block, stage *time.Dur
 func (m *Manager) ask(ctx context.Context, blocks []plan.Block) error {
 	next := 0
 	take := func() (b plan.Block, ok bool) {
+		for next < len(blocks) && blocks[next].Node.Stale > 0 {
+			next++ // when it answers again, a sweep follows
+		}
 		if next == len(blocks) {
 			return b, false
 		}
