@@ -148,6 +148,22 @@ func (c *CQ) Wait(ctx context.Context) error {
 	}
 }
 
+// Happened is Wait that does not wait: it takes the event if there is one. The
+// error is that of a closed CQ.
+func (c *CQ) Happened() (bool, error) {
+	select {
+	case <-c.event:
+		return true, nil
+	default:
+	}
+	select {
+	case <-c.closed:
+		return false, verbs.ErrClosed
+	default:
+		return false, nil
+	}
+}
+
 // Depth implements verbs.CQ.
 func (c *CQ) Depth() int { return len(c.ring) }
 
