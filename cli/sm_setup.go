@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 
@@ -117,10 +116,7 @@ func (s *smSetup) dump(ctx context.Context, m *sm.Manager) (answer string, err e
 		answer, err = s.dumps.Load().dump(sub, true)
 		return err
 	})
-	if err != nil {
-		return "", fmt.Errorf("dump: %w", err)
-	}
-	return answer, nil
+	return answer, err
 }
 
 // user is what SIGUSR1 asks for.
