@@ -80,7 +80,7 @@ func (a *app) smCommand() *cobra.Command {
 	flags.StringSliceVar(&f.trees, "multicast", []string{"weave", "fulb"}, "multicast engines, the next where one fails")
 	flags.IntVar(&f.effort, "effort", 1, "effort of weave: 1, 2 or 3")
 	flags.StringVar(&f.parts, "partitions", "", "`FILE` in the form of OpenSM's partitions.conf; without it all ports are in one partition")
-	flags.BoolVar(&f.once, "once", false, "bring the subnet up, say what was done, and end")
+	flags.BoolVar(&f.once, "once", false, "bring the subnet up, say what was done, and end; where another manager is the master, that is an error")
 	flags.DurationVar(&f.interval, "interval", 10*time.Second, "how often each switch is asked whether something changed")
 	flags.Uint8Var(&f.priority, "priority", 0, "among several managers the highest is master: 0 to 15")
 	flags.Uint64Var(&f.smKey, "sm-key", 1, "what managers have in common that trust each other")
@@ -239,6 +239,10 @@ func (a *app) manage(s *smSetup) (err error) {
 		return err
 	}
 	defer port.Close() //nolint:errcheck // all is answered
+	var up chan sm.Report
+	if f.once {
+		up = tellUp(&cfg)
+	}
 	m, err := sm.New(port, cfg)
 	if err != nil {
 		return err
@@ -247,23 +251,7 @@ func (a *app) manage(s *smSetup) (err error) {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process, whatever it is at
 	if f.once {
-		return a.bringUp(ctx, m)
+		return a.bringUp(ctx, m, up)
 	}
 	return a.runManager(ctx, s, m)
-}
-
-// bringUp sweeps until no link has to come up anew.
-func (a *app) bringUp(ctx context.Context, m *sm.Manager) error {
-	start := time.Now()
-	for {
-		r, err := m.Sweep(ctx)
-		if err != nil {
-			return err
-		}
-		if !r.Again {
-			_, err = fmt.Fprintf(a.out, "%d nodes, %d switches up in %v: %d SMPs asked, %d sent, %d failed; routed by %s\n",
-				r.Nodes, r.Switches, time.Since(start).Round(time.Millisecond), r.Asked, r.Sent, r.Failed, r.Engine)
-			return err
-		}
-	}
 }
