@@ -1,0 +1,103 @@
+package verbstest
+
+import (
+	"errors"
+
+	"heddle/verbs"
+)
+
+// feature is what a device may have beside operations.
+type feature int
+
+const (
+	noFeature feature = iota
+	featureSRQ
+	featureMulticast
+	featureWindows
+	featureDeviceMemory
+	featureInline
+)
+
+func (f feature) in(caps *verbs.Caps) bool {
+	switch f {
+	case featureSRQ:
+		return caps.SRQ
+	case featureMulticast:
+		return caps.Multicast
+	case featureWindows:
+		return caps.Windows
+	case featureDeviceMemory:
+		return caps.DeviceMemory
+	case featureInline:
+		return caps.MaxInline > 0
+	case noFeature:
+	}
+	return true
+}
+
+// refused sees to it that what the device lacks is refused, with the error of
+// package verbs, and that it goes on after that.
+func (n *need) refused(e *env) {
+	if n.feature != noFeature {
+		e.wants("what the device does not have", e.featureRefused(n.feature), verbs.ErrNotSupported)
+		return
+	}
+	if e.near.caps.Ops[n.service] == 0 {
+		c := e.near.cq(4)
+		_, err := e.near.pd.CreateQP(verbs.QPAttr{Type: n.service, SendCQ: c.CQ, RecvCQ: c.CQ})
+		e.wants("QP of "+n.service.String(), err, verbs.ErrNotSupported)
+		return
+	}
+	a, wr := e.sender(n.service)
+	wr.Op, wr.Flags = n.op, verbs.Signaled
+	e.wants("post of "+n.op.String(), a.qp.PostSend(&wr), verbs.ErrNotSupported)
+	a.is(verbs.RTS)
+	a.sends.none("after a refused post")
+}
+
+// sender is a QP that is ready to send, and a request without an operation.
+func (e *env) sender(service verbs.QPType) (*end, verbs.SendWR) {
+	e.Helper()
+	if service != verbs.UD {
+		a, b := e.pair(service)
+		ma, mb := a.memory(64), b.memory(64)
+		return a, verbs.SendWR{SGEs: []verbs.SGE{ma.SGE(0, 8)}, RemoteAddr: mb.addr(0), RKey: mb.RKey()}
+	}
+	a, b := e.near.datagrams(), e.far.datagrams()
+	wr := a.to(b)
+	wr.SGEs = []verbs.SGE{a.memory(64).SGE(0, 8)}
+	return a, wr
+}
+
+func (e *env) featureRefused(f feature) (err error) {
+	switch f {
+	case featureSRQ:
+		_, err = e.near.pd.CreateSRQ(verbs.SRQAttr{})
+	case featureMulticast:
+		if e.near.caps.Ops[verbs.UD] == 0 {
+			return verbs.ErrNotSupported // which other tests see refused
+		}
+		err = e.near.datagrams().qp.Attach(e.suite.Group, e.suite.GroupLID)
+	case featureWindows:
+		if w, ok := e.near.pd.(verbs.WindowAllocator); ok {
+			_, err = w.AllocMW()
+			return err
+		}
+		return verbs.ErrNotSupported
+	case featureDeviceMemory:
+		if d, ok := e.near.pd.(verbs.DeviceMemoryAllocator); ok {
+			_, err = d.AllocDM(4096)
+			return err
+		}
+		return verbs.ErrNotSupported
+	case featureInline:
+		a, wr := e.sender(verbs.RC)
+		wr.Op, wr.Flags, wr.SGEs, wr.InlineData = e.oneSided(), verbs.Inline, nil, make([]byte, 1)
+		if err := a.qp.PostSend(&wr); !errors.Is(err, verbs.ErrInlineLength) && !errors.Is(err, verbs.ErrInvalid) {
+			return err
+		}
+		return verbs.ErrNotSupported // a limit of nothing
+	case noFeature:
+	}
+	return err
+}
