@@ -27,7 +27,8 @@ type Context interface {
 	Name() string
 	Attr() DeviceAttr
 	Caps() Caps
-	// Port tells how a port is; they are numbered from 1.
+	// Port tells how a port is; they are numbered from 1. A number without a port
+	// gives an error that wraps ErrNotFound.
 	Port(number uint8) (PortAttr, error)
 	// GID is an entry of a port's table; an index without an entry gives an
 	// error that wraps ErrNotFound.

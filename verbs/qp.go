@@ -103,14 +103,17 @@ type QP interface {
 	Type() QPType
 	// State asks the device.
 	State() (QPState, error)
-	// Attr is the QP as it was made, with what was left to the device.
+	// Attr is the QP as it was made, with what was left to the device. After
+	// Connect its MTU is that of the path, where packets are cut at all.
 	Attr() QPAttr
 	// Endpoint is what the peer's Connect needs, or ResolveAH of a UD queue
 	// pair. It is opaque to who carries it, and a secret where memory is.
 	Endpoint() []byte
 	// Connect takes the QP from INIT, which CreateQP leaves it in, to RTS. A UD
 	// queue pair has no peer: it is given nil. Where the peer's words make no
-	// sense the error wraps ErrInvalid, and the QP stays as it was.
+	// sense the error wraps ErrInvalid, and the QP stays as it was; so it does
+	// where the context is done already. From another state than INIT the error
+	// wraps ErrState.
 	Connect(ctx context.Context, peer []byte) error
 	// Modify takes the QP to another state without Connect: to Err, Reset, Init,
 	// SQD, or from SQD or SQE back to RTS.

@@ -128,9 +128,7 @@ func placementOrder(e *env) {
 			{Op: verbs.OpWrite, SGEs: []verbs.SGE{r.ma.SGE(0, m)}, RemoteAddr: r.mb.addr(size), RKey: r.mb.RKey()},
 			{Op: verbs.OpWrite, Flags: verbs.Signaled, SGEs: []verbs.SGE{flag.SGE(0, 8)}, RemoteAddr: flags.addr(0), RKey: flags.RKey()},
 		}
-		if _, err := a.qp.PostSends(wrs); err != nil {
-			e.Fatalf("post: %v", err)
-		}
+		e.posts(a, wrs)
 		there := false
 		flags.await("the flag", func() bool {
 			if flags.word(0) != uint64(round+1) {
@@ -162,9 +160,7 @@ func completionOrder(op verbs.Op) func(*env) {
 				{Op: verbs.OpWrite, SGEs: []verbs.SGE{r.ma.SGE(0, n)}, RemoteAddr: r.mb.addr(0), RKey: r.mb.RKey()},
 				{ID: 1, Op: op, Flags: verbs.Signaled, SGEs: []verbs.SGE{r.ma.SGE(0, 8)}, RemoteAddr: r.mb.addr(2 * size), RKey: r.mb.RKey()},
 			}
-			if _, err := a.qp.PostSends(wrs); err != nil {
-				e.Fatalf("post: %v", err)
-			}
+			e.posts(a, wrs)
 			if wc := b.recvs.next(); wc.Status != verbs.StatusOK || !r.mb.equal(0, fill(n, now)) || !r.mb.equal(2*size, fill(8, now)) {
 				e.Fatalf("number %d: the receiver's completion (%v) is there, the %d bytes before it are not", round, wc.Status, n)
 			}
@@ -279,9 +275,7 @@ func fence(e *env) {
 			{ID: 1, Op: verbs.OpRead, Flags: verbs.Signaled, SGEs: []verbs.SGE{r.ma.SGE(0, size)}, RemoteAddr: r.mb.addr(0), RKey: r.mb.RKey()},
 			{ID: 2, Op: op, Flags: verbs.Signaled | verbs.Fence, SGEs: []verbs.SGE{r.ma.SGE(0, size)}, RemoteAddr: r.mb.addr(size), RKey: r.mb.RKey()},
 		}
-		if _, err := a.qp.PostSends(wrs); err != nil {
-			e.Fatalf("post: %v", err)
-		}
+		e.posts(a, wrs)
 		a.sends.ok(1, verbs.OpRead)
 		a.sends.ok(2, op)
 		if op == verbs.OpSend {

@@ -230,7 +230,7 @@ func ports(e *env) {
 	}
 	for _, number := range []uint8{0, attr.Ports + 1} {
 		_, err := e.near.dev.Port(number)
-		e.wants(fmt.Sprintf("port %d", number), err, verbs.ErrInvalid)
+		e.wants(fmt.Sprintf("port %d", number), err, verbs.ErrNotFound)
 	}
 }
 
