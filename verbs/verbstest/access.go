@@ -66,7 +66,7 @@ func violations() (list []violation) {
 			{name: "address zero", change: zeroAddress},
 			{name: "MR without the right", access: everything &^ right(op), change: as},
 			{name: "MR without any right", access: verbs.LocalWrite, change: as},
-			{name: "QP without the right", qp: verbs.NoAccess | (verbs.RemoteRead | verbs.RemoteWrite | verbs.RemoteAtomic)&^right(op), change: as},
+			{name: "QP without the right", qp: verbs.NoAccess | (verbs.RemoteRead|verbs.RemoteWrite|verbs.RemoteAtomic)&^right(op), change: as},
 			{name: "QP without any right", qp: verbs.NoAccess, change: as},
 		} {
 			if op.Atomic() && (v.name == "over the end" || v.name == "wraps 2^64") {

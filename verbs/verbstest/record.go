@@ -58,13 +58,14 @@ func (r *recorder) Cleanup(f func()) {
 }
 func (r *recorder) Error(args ...any)                 { r.note(fmt.Sprintln(args...)) }
 func (r *recorder) Errorf(format string, args ...any) { r.note(fmt.Sprintf(format, args...)) }
-func (r *recorder) Fatal(args ...any)                 { r.note(fmt.Sprintln(args...)); runtime.Goexit() }
+func (r *recorder) Fatal(args ...any) { r.note(fmt.Sprintln(args...)); runtime.Goexit() }
+
 func (r *recorder) Fatalf(format string, args ...any) {
 	r.note(fmt.Sprintf(format, args...))
 	runtime.Goexit()
 }
-func (r *recorder) Fail()                 { r.note("failed") }
-func (r *recorder) FailNow()              { r.note("failed"); runtime.Goexit() }
-func (r *recorder) Failed() bool          { r.mu.Lock(); defer r.mu.Unlock(); return len(r.faults) > 0 }
-func (r *recorder) Log(args ...any)       {}
-func (r *recorder) Logf(string, ...any)   {}
+func (r *recorder) Fail()               { r.note("failed") }
+func (r *recorder) FailNow()            { r.note("failed"); runtime.Goexit() }
+func (r *recorder) Failed() bool        { r.mu.Lock(); defer r.mu.Unlock(); return len(r.faults) > 0 }
+func (r *recorder) Log(args ...any)     {}
+func (r *recorder) Logf(string, ...any) {}
