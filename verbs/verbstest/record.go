@@ -58,7 +58,7 @@ func (r *recorder) Cleanup(f func()) {
 }
 func (r *recorder) Error(args ...any)                 { r.note(fmt.Sprintln(args...)) }
 func (r *recorder) Errorf(format string, args ...any) { r.note(fmt.Sprintf(format, args...)) }
-func (r *recorder) Fatal(args ...any) { r.note(fmt.Sprintln(args...)); runtime.Goexit() }
+func (r *recorder) Fatal(args ...any)                 { r.note(fmt.Sprintln(args...)); runtime.Goexit() }
 
 func (r *recorder) Fatalf(format string, args ...any) {
 	r.note(fmt.Sprintf(format, args...))
