@@ -113,7 +113,7 @@ func (m *Manager) takeGroups(ctx context.Context) (mlids int) {
 			m.mlids = max(m.mlids, int(mlid-ib.FirstMLID)+1)
 		}
 	}
-	m.batches = append(m.batches, batch.ID)
+	m.batches = append(m.batches, batch)
 	return len(batch.Changed) + len(batch.Vanished)
 }
 
@@ -220,8 +220,8 @@ func (m *Manager) told(r multicast.Report) {
 const programTries = 3
 
 // program brings the multicast tables of the switches to what they should be,
-// and says so to the groups. Where a switch does not take its table, the groups
-// wait for the next sweep.
+// and says so to the groups. Where a switch does not take its table, the batches
+// with groups that it has entries of wait for the next sweep.
 func (m *Manager) program(ctx context.Context, r *Report) error {
 	for range programTries {
 		if err := m.read(ctx, m.unknown(), &m.stages.Reading); err != nil {
@@ -230,8 +230,9 @@ func (m *Manager) program(ctx context.Context, r *Report) error {
 		if err := m.write(ctx, r, m.plan()); err != nil {
 			return err
 		}
-		if m.unsettled = m.router.Unsettled(m.tables.held); len(m.unsettled) == 0 {
-			m.settledGroups(ctx)
+		m.unsettled = m.router.Unsettled(m.tables.held)
+		m.settledGroups(ctx)
+		if len(m.unsettled) == 0 {
 			return nil
 		}
 	}
@@ -252,31 +253,40 @@ func (m *Manager) plan() multicast.Plan {
 	return m.router.Plan(m.tables.held)
 }
 
-// write sends the stages of a plan, up to one that the switches did not take
-// wholly: the next one needs all of it.
+// write sends the stages of a plan. Of what switches did not take, the rest waits.
 func (m *Manager) write(ctx context.Context, r *Report, p multicast.Plan) error {
 	defer timed(&m.stages.Writing)()
-	for i := range p.Stages {
-		failed, err := m.send(ctx, &p.Stages[i])
-		r.Sent += len(p.Stages[i].SMPs)
-		r.Failed += failed
-		m.stages.Written += len(p.Stages[i].SMPs)
-		if err != nil || failed > 0 {
+	var missed missed
+	for _, s := range p.Stages {
+		s = missed.without(s)
+		failed, err := m.send(ctx, &s)
+		r.Sent += len(s.SMPs)
+		r.Failed += len(failed)
+		m.stages.Written += len(s.SMPs)
+		if err != nil {
 			return err
 		}
+		missed.add(failed)
 	}
 	return nil
 }
 
-// settledGroups tells the groups that all batches are in the switches.
+// settledGroups tells the groups which batches are in the switches.
 func (m *Manager) settledGroups(ctx context.Context) {
+	waits := func(mlid ib.MLID) bool {
+		_, found := slices.BinarySearch(m.unsettled, mlid)
+		return found
+	}
 	m.server().Groups(func(t *group.Table) {
-		for _, id := range m.batches {
-			t.Removed(time.Now(), id)
-			t.Programmed(time.Now(), id)
-		}
+		m.batches = slices.DeleteFunc(m.batches, func(b group.Batch) bool {
+			if slices.ContainsFunc(b.Changed, waits) || slices.ContainsFunc(b.Vanished, waits) {
+				return false
+			}
+			t.Removed(time.Now(), b.ID)
+			t.Programmed(time.Now(), b.ID)
+			return true
+		})
 	})
-	m.batches = nil
 	m.tellGroups()
 	m.save(ctx)
 }

@@ -52,7 +52,7 @@ type Manager struct {
 	mlids               int // of the first MLIDs, so many were in use since the manager leads
 	// batches are those that the groups handed out and that are not all in the
 	// switches.
-	batches []uint64
+	batches []group.Batch
 	ahead   []plan.Block // to be read when nothing else is to be done, see readAhead
 	// unsettled are the MLIDs whose tables are not all written.
 	unsettled []ib.MLID
@@ -308,7 +308,7 @@ func (m *Manager) run(ctx context.Context, r *Report, stages ...plan.Stage) erro
 	for i := range stages {
 		failed, err := m.send(ctx, &stages[i])
 		r.Sent += len(stages[i].SMPs)
-		r.Failed += failed
+		r.Failed += len(failed)
 		if n := len(stages[i].SMPs); n > 0 {
 			m.cfg.Log.Debug("stage", "name", stages[i].Name, "smps", n, "failed", failed)
 		}
@@ -319,17 +319,18 @@ func (m *Manager) run(ctx context.Context, r *Report, stages ...plan.Stage) erro
 	return nil
 }
 
-// send sends a stage. What is not answered, or refused, is named in the log and
-// counted.
-func (m *Manager) send(ctx context.Context, s *plan.Stage) (failed int, err error) {
+// send sends a stage, and gives what is not answered, or refused, which is named
+// in the log.
+func (m *Manager) send(ctx context.Context, s *plan.Stage) (failed []*plan.SMP, err error) {
 	next := 0
 	take := func() (*plan.SMP, bool) {
 		for next < len(s.SMPs) {
 			next++
-			if q := &s.SMPs[next-1]; q.Node.Stale == 0 {
+			q := &s.SMPs[next-1]
+			if q.Node.Stale == 0 {
 				return q, true
 			}
-			failed++ // the silent are not asked: when they answer again, a sweep follows
+			failed = append(failed, q) // the silent are not asked: when they answer again, a sweep follows
 		}
 		return nil, false
 	}
@@ -345,7 +346,7 @@ func (m *Manager) send(ctx context.Context, s *plan.Stage) (failed int, err erro
 			err = fmt.Errorf("status %v", d.Status())
 		}
 		if err != nil {
-			failed++
+			failed = append(failed, q)
 			m.cfg.Log.Warn("set", "stage", s.Name, "node", q.Node.Label(), "attribute", q.Attr.Name(mad.ClassDirected), "modifier", q.Modifier, "error", err)
 			return nil
 		}
