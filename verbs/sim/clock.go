@@ -26,10 +26,10 @@ const (
 )
 
 // ticks is time within a network: of 1 ns, or with Crossings of a crossing's
-// 1<<30th part, so that what costs nothing still has an order.
+// 1<<20th part, so that what costs nothing still has an order.
 type ticks int64
 
-const crossing ticks = 1 << 30
+const crossing ticks = 1 << 20
 
 // kind is what an event is.
 type kind uint8
@@ -121,7 +121,7 @@ func (n *Network) lasting(d time.Duration) ticks {
 	if n.cfg.Clock != Crossings {
 		return ticks(d)
 	}
-	return ticks(min(d, 1<<32)) * crossing
+	return ticks(min(d, 1<<40)) * crossing
 }
 
 // arrivalTime is when a packet that leaves now is there at the earliest.
@@ -156,7 +156,7 @@ func (n *Network) changed() {
 
 // step runs the next event if its time has come; mu is held.
 func (n *Network) step() (e event, ok bool) {
-	if len(n.events) == 0 || n.cfg.Clock == Real && n.events[0].at > n.now {
+	if n.shut || len(n.events) == 0 || n.cfg.Clock == Real && n.events[0].at > n.now {
 		return e, false
 	}
 	e = n.events.pop()

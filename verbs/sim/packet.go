@@ -138,10 +138,10 @@ func (n *Network) launch(p *packet) {
 // deliver has a packet arrive.
 func (n *Network) deliver(p *packet) {
 	at := n.arrivalTime()
-	if j := n.faults.Jitter; j > 0 {
+	if j := n.faults.Jitter; j > 0 && n.cfg.Clock != Crossings {
 		at += ticks(n.random.Int64N(int64(j) + 1))
 	}
-	if s := n.cfg.Profile.Spread; s > 0 {
+	if s := n.cfg.Profile.Spread; s > 0 && (p.kind != datagram || !n.cfg.Profile.Delivery) {
 		at += ticks(n.random.Int64N(int64(s)))
 	} else {
 		at = max(at, p.src.lastArrival+1)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -13,6 +14,8 @@ const (
 	maxPieces = 8
 	// pieceTime is how long at most passes between two pieces.
 	pieceTime = 64 // ticks
+	// stall is how long now and then something waits that others may pass.
+	stall = 8 * 1024 // ticks
 )
 
 // piece is a part of a packet's payload.
@@ -63,6 +66,10 @@ func (q *qp) move(p *packet) {
 	}
 	p.phase = moving
 	q.net.cut(p, p.addr+uint64(p.offset), len(p.data), chunk)
+	if q.startsAtOnce(p) && q.net.random.IntN(8) == 0 {
+		q.net.schedule(event{at: q.net.now + ticks(q.net.random.IntN(stall)), kind: placing, pkt: p})
+		return
+	}
 	q.placePiece(p)
 }
 
@@ -91,6 +98,9 @@ func (q *qp) void(p *packet) bool {
 func (q *qp) placePiece(p *packet) {
 	x := p.pieces[p.next]
 	p.next++
+	if q.net.cfg.Trace != nil {
+		q.net.trace(p, fmt.Sprintf("placed from %d to %d", p.offset+x.from, p.offset+x.to))
+	}
 	if !q.place(p, x) {
 		p.fault = nakAccess // its memory is gone
 		if p.rx != nil {
@@ -230,6 +240,10 @@ func (q *qp) fetch(p *packet) {
 		if len(q.fetches) > 1 {
 			return
 		}
+	}
+	if n.random.IntN(8) == 0 {
+		n.schedule(event{at: n.now + ticks(n.random.IntN(stall)), kind: fetching, pkt: r})
+		return
 	}
 	n.fetchSoon(r)
 }

@@ -16,7 +16,8 @@ type responder struct {
 	commit uint64    // the slot whose packet is executed next
 	next   uint64    // the slot that the next packet has, or in strict order must have
 	nagged bool      // a gap was told of
-	follow uint64    // the number of the packet that continues a message of UC
+	follow uint64    // the number of the next packet of UC
+	era    uint32    // the peer's epoch that follow is of
 
 	rx    *rx    // of the message that is coming
 	taken []*rx  // receives that were taken and have not completed, in order
@@ -130,10 +131,11 @@ func (q *qp) came(p *packet) {
 // follows tells whether a packet of UC begins a message, or goes on with one of
 // which all came so far.
 func (q *qp) follows(p *packet) bool {
-	if !p.first() && p.seq != q.follow {
+	same := p.srcEpoch == q.era
+	if same && p.seq < q.follow || !p.first() && !(same && p.seq == q.follow) {
 		return false
 	}
-	q.follow = p.seq + 1
+	q.follow, q.era = p.seq+1, p.srcEpoch
 	return true
 }
 
