@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -46,7 +47,8 @@ func (o *outbox) put(p *ibsim.Packet) (first bool) {
 }
 
 // flush sends what was put, with as few system calls as can be. Where somebody
-// does that already, he sends what came meanwhile too.
+// does that already, he sends what came meanwhile too. Goroutines that are ready
+// to run go first, as one answer to many clients wakes many that ask again.
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -54,6 +56,9 @@ func (o *outbox) flush() {
 		return
 	}
 	o.busy = true
+	o.mu.Unlock()
+	runtime.Gosched()
+	o.mu.Lock()
 	for len(o.full) > 0 {
 		packets := o.swap()
 		o.mu.Unlock()

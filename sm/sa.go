@@ -13,10 +13,11 @@ import (
 
 // serveSA registers subnet administration. Requests wait for workers, and those
 // that may wait for ports for a worker of their own; what finds too many waiting
-// is told to come again. Joins and leaves take so short that a wait for a worker
-// would take longer: they are answered at once, unless others wait, or the change
-// has to be kept first.
+// is told to come again. Joins and leaves, and the search for one path, take so
+// short that a wait for a worker would take longer: they are answered at once,
+// unless others wait, or the change has to be kept first.
 func (m *Manager) serveSA() error {
+	paths := m.worker(m.port.Answers())
 	return m.port.Handle(umad.Agent{
 		Class: mad.ClassSA, Version: 2, RMPP: true,
 		Methods: []mad.Method{mad.MethodGet, mad.MethodSet, mad.MethodGetTable, mad.MethodDelete, mad.MethodGetMulti},
@@ -28,6 +29,8 @@ func (m *Manager) serveSA() error {
 		switch {
 		case m.keeper.memory == nil && isMembership(msg.Datagram()) && queue.none():
 			m.change(context.Background(), msg)
+		case isPath(msg.Datagram()) && queue.none():
+			paths.next(context.Background(), msg)
 		case !queue.put(msg):
 			m.busy(msg)
 		}
@@ -37,6 +40,11 @@ func (m *Manager) serveSA() error {
 // isMembership tells whether that is a join or a leave.
 func isMembership(d *mad.Datagram) bool {
 	return d.Attr() == mad.AttrMCMemberRecord && isChange(d)
+}
+
+// isPath tells whether that asks for one path.
+func isPath(d *mad.Datagram) bool {
+	return d.Attr() == mad.AttrPathRecord && d.Method() == mad.MethodGet
 }
 
 func (m *Manager) busy(msg *umad.Message) {
@@ -55,15 +63,24 @@ func (m *Manager) reply(msg *umad.Message) {
 type worker struct {
 	*Manager
 	batch   *umad.Batch
-	answers []umad.Message // of a batch; their memory is used again
+	answers [umad.BatchLimit]umad.Message // that batch may hold; their memory is used again
+	at      int
+}
+
+func (m *Manager) worker(b *umad.Batch) *worker { return &worker{Manager: m, batch: b} }
+
+// next answers a request in memory that the batch does not hold any more.
+func (w *worker) next(ctx context.Context, msg *umad.Message) {
+	w.at = (w.at + 1) % len(w.answers)
+	w.answer(ctx, msg, &w.answers[w.at])
 }
 
 // work answers requests until there are no more to come.
 func (m *Manager) work(ctx context.Context, q *asked) {
-	w := worker{m, m.port.Batch(), make([]umad.Message, askedAtOnce)}
+	w := m.worker(m.port.Batch())
 	for list := q.take(nil); len(list) > 0; list = q.take(list[:0]) {
-		for i, msg := range list {
-			w.answer(ctx, msg, &w.answers[i])
+		for _, msg := range list {
+			w.next(ctx, msg)
 		}
 		if err := w.batch.Flush(); err != nil {
 			m.cfg.Log.Warn("answers not sent", "error", err)

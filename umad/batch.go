@@ -6,8 +6,9 @@ type severalSender interface {
 	SendAll(list ...*Message) error
 }
 
-// batchLimit is how many datagrams a Batch collects at most.
-const batchLimit = 32
+// BatchLimit is how many datagrams a Batch collects: with the last of them it
+// flushes itself.
+const BatchLimit = 32
 
 // Batch collects what a goroutine sends, so that the device has less to do for
 // it. Whoever has nothing more to send for now must call Flush: until then
@@ -53,6 +54,28 @@ func (b *Batch) Send(m *Message) error {
 	return b.add(m)
 }
 
+// Answers is a Batch for what handlers send, and for nobody else. The port
+// flushes it as soon as no more requests wait for handlers.
+func (p *Port) Answers() *Batch { return p.answers }
+
+// queued is a Device that can tell whether Receive would return at once.
+type queued interface {
+	Waiting() bool
+}
+
+// flushAnswers is called before each wait for a datagram.
+func (p *Port) flushAnswers() {
+	if len(p.answers.list) == 0 {
+		return
+	}
+	if d, ok := p.dev.(queued); ok && d.Waiting() {
+		return
+	}
+	if err := p.answers.Flush(); err != nil {
+		p.counters.sendErrors.Add(1)
+	}
+}
+
 // collects tells whether a message waits for Flush: none does that goes by RMPP
 // in several datagrams.
 func (b *Batch) collects(m *Message) bool {
@@ -61,7 +84,7 @@ func (b *Batch) collects(m *Message) bool {
 
 func (b *Batch) add(m *Message) error {
 	b.list = append(b.list, m)
-	if len(b.list) < batchLimit {
+	if len(b.list) < BatchLimit {
 		return nil
 	}
 	return b.Flush()

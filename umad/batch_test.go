@@ -2,6 +2,7 @@ package umad_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,6 +155,63 @@ func TestBatchOfAnyDevice(t *testing.T) {
 		}
 		if err := b.Send(&umad.Message{Data: make([]byte, 3)}); !errors.Is(err, mad.ErrShort) {
 			t.Errorf("send of 3 bytes: %v", err)
+		}
+	})
+}
+
+// queuing is a device that has more datagrams, so often as it says.
+type queuing struct {
+	several
+	more int
+}
+
+func (q *queuing) Waiting() bool {
+	q.more--
+	return q.more >= 0
+}
+
+// TestAnswers: what handlers send goes out together when no more requests wait,
+// and errors are counted.
+func TestAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := umadtest.Pair(umadtest.Options{})
+		dev := &queuing{several: several{Device: far}, more: 2}
+		client, server := umad.NewPort(near), umad.NewPort(dev)
+		err := server.Handle(agent, func(m *umad.Message) {
+			m = m.Clone()
+			if err := errors.Join(m.Reply(mad.StatusOK), server.Answers().Send(m)); err != nil {
+				t.Error(err)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answered := 0
+		ask := func() {
+			err := client.Start(request(), umad.CallOptions{}, func(_ *umad.Message, err error) {
+				if err == nil {
+					answered++
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		for _, want := range []int{0, 0, 3, 4} {
+			if ask(); answered != want {
+				t.Errorf("%d answers, want %d", answered, want)
+			}
+		}
+		if !slices.Equal(dev.calls, []int{3, 1}) {
+			t.Errorf("calls with %v datagrams, want 3 and 1", dev.calls)
+		}
+		dev.refuse = errors.New("no")
+		if ask(); answered != 4 || server.Stats().SendErrors != 1 {
+			t.Errorf("%d answers, stats %+v, want 4 and an error", answered, server.Stats())
+		}
+		if err := errors.Join(client.Close(), server.Close()); err != nil {
+			t.Error(err)
 		}
 	})
 }

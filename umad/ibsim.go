@@ -200,6 +200,10 @@ func (d *IBSim) Receive(m *Message) error {
 	return nil
 }
 
+// Waiting tells whether Receive would return at once. It is for the goroutine
+// that calls Receive.
+func (d *IBSim) Waiting() bool { return d.inbox.waiting() }
+
 // take makes a message of a packet. One that came back is told with the
 // address that it was sent to.
 func take(m *Message, p *ibsim.Packet) {

@@ -61,6 +61,16 @@ func (b *simInbox) next() (*ibsim.Packet, error) {
 	return &b.taken[b.at-1], nil
 }
 
+// waiting tells whether next would not wait. It belongs to who calls next.
+func (b *simInbox) waiting() bool {
+	if b.at < len(b.taken) {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.full) > 0
+}
+
 // take waits for packets and takes them all.
 func (b *simInbox) take() error {
 	b.mu.Lock()

@@ -30,6 +30,7 @@ type Port struct {
 	registering sync.Mutex // held over calls of dev.Register
 
 	calling sync.Mutex // held over calls of handlers and done functions
+	answers *Batch     // of handlers
 
 	mu      sync.Mutex // guards what follows
 	err     error      // why no more requests are taken
@@ -55,6 +56,7 @@ func NewPort(dev Device) *Port {
 		classes: make(map[agentKey]*class), transfers: make(map[transferKey]*transfer), shares: make(map[ib.LID]*share),
 		began: time.Now(),
 	}
+	p.answers = p.Batch()
 	p.running.Go(p.receive)
 	p.running.Go(p.clock)
 	return p
@@ -92,6 +94,7 @@ func (p *Port) fail(err error) {
 func (p *Port) receive() {
 	m := Message{Data: make([]byte, mad.Size)}
 	for {
+		p.flushAnswers()
 		m.Err = nil
 		if err := p.dev.Receive(&m); err != nil {
 			p.fail(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,8 +11,6 @@ import (
 	"heddle/emu"
 	"heddle/fabric"
 	"heddle/ib"
-	"heddle/mad"
-	"heddle/sa"
 	"heddle/umad"
 )
 
@@ -142,38 +139,37 @@ type questions struct {
 // run asks so many, from all ports at once, and returns how many a second were
 // answered.
 func (q *questions) run(ctx context.Context, n int) (rate float64, err error) {
-	errs := make(chan error, len(q.ports))
+	ends := make(chan error, len(q.ports))
+	gids := q.gids()
 	start := time.Now()
 	for i, port := range q.ports {
 		share := n / len(q.ports)
 		if i < n%len(q.ports) {
 			share++
 		}
-		go func() { errs <- q.client(ctx, sa.New(port, sa.Options{}), uint64(i), share) }()
+		a, err := newAsker(ctx, port, gids, uint64(i))
+		if err != nil {
+			return 0, err
+		}
+		a.left, a.failed, a.ends = share, &q.failed, ends
+		a.next()
 	}
 	for range q.ports {
-		err = errors.Join(err, <-errs)
+		select {
+		case e := <-ends:
+			err = errors.Join(err, e)
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
 	}
 	return float64(n) / time.Since(start).Seconds(), err
 }
 
-// client asks for paths from its port, one after the other.
-func (q *questions) client(ctx context.Context, c *sa.Client, seed uint64, n int) error {
-	random := rand.New(rand.NewPCG(seed, 0))
+// gids are those of the adapters that are asked for: all but the last.
+func (q *questions) gids() (list []ib.GID) {
 	adapters := q.fabric.Adapters()
-	adapters = adapters[:len(adapters)-1]
-	gid := func() ib.GID {
-		return ib.NewGID(0xFE80<<48, q.fabric.Port(fabric.End{Node: adapters[random.IntN(len(adapters))], Port: 1}).GUID)
+	for _, id := range adapters[:len(adapters)-1] {
+		list = append(list, ib.NewGID(0xFE80<<48, q.fabric.Port(fabric.End{Node: id, Port: 1}).GUID))
 	}
-	for range n {
-		query := mad.PathRecord{SGID: gid(), DGID: gid(), NumbPath: 1}
-		_, err := sa.Get(ctx, c, query, mad.PathRecordSGID|mad.PathRecordDGID|mad.PathRecordNumbPath)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil:
-			q.failed.Add(1)
-		}
-	}
-	return nil
+	return list
 }
