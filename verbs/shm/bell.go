@@ -1,0 +1,137 @@
+//go:build linux && (amd64 || arm64)
+
+package shm
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"heddle/verbs"
+)
+
+// bell is what the waits of a context sleep on: a word that is 1 while somebody
+// does. Peers map it as well; who finds a 1 after they stored what may be waited
+// for, makes it 0 and wakes all. A peer that writes nonsense there keeps others
+// awake, or asleep until the time in nap.
+type bell struct {
+	file *os.File // of our own only
+	page *mapping
+	word *uint32
+	// sleeps counts what sleeps here, for tests.
+	sleeps atomic.Int64
+}
+
+func (b *bell) make() (err error) {
+	if b.file, err = newFile("bell", pageBytes); err != nil {
+		return err
+	}
+	return b.use(b.file)
+}
+
+// use maps a bell, which may be a peer's.
+func (b *bell) use(file *os.File) (err error) {
+	if err = checkFile(file, pageBytes); err != nil {
+		return err
+	}
+	if b.page, err = mapFile(file, 0, pageBytes, 1, true); err == nil {
+		b.word = (*uint32)(unsafe.Pointer(&b.page.bytes[0]))
+	}
+	return err
+}
+
+func (b *bell) close() (err error) {
+	if b.file != nil {
+		err = b.file.Close()
+	}
+	return errors.Join(err, b.page.Close())
+}
+
+// ring wakes who sleeps. What they wait for was stored by sync/atomic, or with
+// another full barrier.
+func (b *bell) ring() {
+	if atomic.LoadUint32(b.word) != 0 {
+		b.wake()
+	}
+}
+
+func (b *bell) wake() {
+	if atomic.SwapUint32(b.word, 0) != 0 {
+		futexWake(b.word)
+	}
+}
+
+const (
+	// nap is how long a wait sleeps at most before it looks again, shortNap so
+	// where something has to be tried again.
+	nap      = 50 * time.Millisecond
+	shortNap = time.Millisecond
+	// spinFast is how often a wait looks before it reads the clock.
+	spinFast = 256
+)
+
+// spinTime is how long a wait looks again and again before it sleeps. With two
+// CPUs it takes one of them from its peer.
+func spinTime() time.Duration {
+	if runtime.NumCPU() <= 2 {
+		return 20 * time.Microsecond
+	}
+	return 50 * time.Microsecond
+}
+
+// await looks until done says so, first for a moment in a loop, and then
+// whenever the bell rings or the time that done gives has passed.
+func (o *opened) await(ctx context.Context, done func() (bool, time.Duration, error)) error {
+	for range spinFast {
+		if ok, _, err := done(); ok || err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	for start := time.Now(); time.Since(start) < spinTime(); {
+		for range spinFast {
+			if ok, _, err := done(); ok || err != nil {
+				return err
+			}
+		}
+	}
+	return o.sleep(ctx, done)
+}
+
+func (o *opened) sleep(ctx context.Context, done func() (bool, time.Duration, error)) error {
+	stop := context.AfterFunc(ctx, o.bell.ring)
+	defer stop()
+	for {
+		atomic.StoreUint32(o.bell.word, 1)
+		ok, longest, err := done()
+		switch {
+		case ok || err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case o.closed.Load():
+			return verbs.ErrClosed
+		}
+		o.bell.sleeps.Add(1)
+		futexWait(o.bell.word, 1, longest)
+	}
+}
+
+// Await implements verbs.Context.
+func (o *opened) Await(ctx context.Context, ready func() bool) error {
+	for range spinFast {
+		if ready() {
+			return nil
+		}
+	}
+	if o.closed.Load() {
+		return verbs.ErrClosed
+	}
+	return o.await(ctx, func() (bool, time.Duration, error) { return ready(), nap, nil })
+}

@@ -1,0 +1,115 @@
+//go:build linux && (amd64 || arm64)
+
+package shm
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"heddle/verbs"
+	"heddle/verbs/internal/queue"
+)
+
+// completions is a verbs.CQ. Who polls it does the work of its QPs: takes what
+// their peers sent, and completes what their peers have taken.
+type completions struct {
+	*queue.CQ
+	host  *opened
+	users atomic.Pointer[[]*pair] // QPs that have it for either queue
+	once  sync.Once
+	mu    sync.Mutex // for changes of users
+}
+
+// push adds a completion and wakes who waits for it.
+func (c *completions) push(wc *verbs.WC, solicited bool) {
+	c.Push(*wc, solicited)
+	c.host.bell.ring()
+}
+
+func (c *completions) pairs() []*pair {
+	if p := c.users.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+func (c *completions) join(q *pair) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Use()
+	if list := c.pairs(); !slices.Contains(list, q) {
+		list = append(slices.Clone(list), q)
+		c.users.Store(&list)
+	}
+}
+
+func (c *completions) leave(q *pair) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Unuse()
+	list := slices.DeleteFunc(slices.Clone(c.pairs()), func(x *pair) bool { return x == q })
+	c.users.Store(&list)
+}
+
+// Poll implements verbs.CQ.
+func (c *completions) Poll(into []verbs.WC) (int, error) {
+	c.work(false)
+	return c.CQ.Poll(into)
+}
+
+// work does what its QPs have to do; slow is for who calls it seldom.
+func (c *completions) work(slow bool) {
+	for _, q := range c.pairs() {
+		if q.recvCQ == c {
+			q.pull()
+		}
+		if q.sendCQ == c {
+			q.push(slow)
+		}
+	}
+}
+
+// Wait implements verbs.CQ.
+func (c *completions) Wait(ctx context.Context) error {
+	return c.host.await(ctx, func() (bool, time.Duration, error) {
+		if ok, err := c.Happened(); ok || err != nil {
+			return ok, 0, err
+		}
+		c.work(false)
+		ok, err := c.Happened()
+		return ok, c.longest(), err
+	})
+}
+
+// longest is how long a wait may sleep.
+func (c *completions) longest() time.Duration {
+	for _, q := range c.pairs() {
+		if q.sendCQ == c && q.unfinished.Load() > 0 {
+			return shortNap
+		}
+	}
+	return nap
+}
+
+// overrun takes the QPs that use the CQ into error. They may hold their locks
+// while it is called.
+func (c *completions) overrun() {
+	c.host.events.add(verbs.Event{Type: verbs.EventCQ, CQ: c})
+	for _, q := range c.pairs() {
+		c.host.tasks.Go(func() { q.abort(verbs.EventQPFatal) })
+	}
+}
+
+func (c *completions) Close() error {
+	if err := c.CQ.Close(); err != nil {
+		return err
+	}
+	c.once.Do(func() {
+		c.host.disown()
+		c.host.bell.ring()
+	})
+	return nil
+}

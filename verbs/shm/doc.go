@@ -1,0 +1,3 @@
+// Package shm is RDMA between processes of one host: a device whose network is
+// shared memory.
+package shm

@@ -1,0 +1,169 @@
+//go:build linux && (amd64 || arm64)
+
+package shm
+
+import (
+	"crypto/subtle"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"heddle/verbs"
+)
+
+const (
+	// maxGuests is how many peers may come to a context's socket at once without
+	// having said who they are, patience how long they may take for it.
+	maxGuests = 64
+	patience  = 5 * time.Second
+	// maxSenders is how many peers may send datagrams to a QP.
+	maxSenders = 4096
+)
+
+// greeting is a peer that has come, and says which QP it is.
+type greeting struct {
+	conn  *net.UnixConn
+	hello frame
+	files []*os.File // the rings, its bell, its board
+}
+
+func (g *greeting) close() error { return errors.Join(g.conn.Close(), closeFiles(g.files)) }
+
+// accept lets peers in, until the listener is closed.
+func (o *opened) accept() {
+	for {
+		conn, err := o.listener.AcceptUnix()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			time.Sleep(time.Millisecond) // no descriptors left, which passes
+		case !o.admit(conn):
+			_ = conn.Close() // the peer has to come again
+		default:
+			o.tasks.Go(func() { o.greet(conn) })
+		}
+	}
+}
+
+func (o *opened) admit(conn *net.UnixConn) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed.Load() || len(o.guests) >= maxGuests {
+		return false
+	}
+	o.guests[conn] = struct{}{}
+	return true
+}
+
+// greet reads who has come, and gives them to their QP.
+func (o *opened) greet(conn *net.UnixConn) {
+	g := &greeting{conn: conn}
+	err := conn.SetDeadline(time.Now().Add(patience))
+	if err == nil {
+		g.hello, g.files, err = receive(conn)
+	}
+	o.mu.Lock()
+	delete(o.guests, conn)
+	o.mu.Unlock()
+	if err == nil {
+		err = conn.SetDeadline(time.Time{})
+	}
+	q := o.pair(g.hello.To)
+	if err != nil || q == nil || !q.invited(g) {
+		_ = g.close() // it has no business here
+		return
+	}
+	if q.attr.Type == verbs.UD {
+		q.hear(g)
+		return
+	}
+	q.park(g)
+}
+
+// invited tells whether a peer knows the QP's secret, and has the right form.
+func (q *pair) invited(g *greeting) bool {
+	f := &g.hello
+	return f.Kind == helloFrame && len(g.files) == maxFiles && f.From.Type == q.attr.Type &&
+		subtle.ConstantTimeCompare(f.Secret[:], q.self.Secret[:]) == 1
+}
+
+// park keeps a peer until Connect is called; the last one counts.
+func (q *pair) park(g *greeting) {
+	q.mu.Lock()
+	old := g
+	if !q.closed.Load() {
+		old, q.parked = q.parked, g
+	}
+	q.mu.Unlock()
+	if old != nil {
+		_ = old.close() // it came in vain
+	}
+	q.signalArrival()
+}
+
+func (q *pair) signalArrival() {
+	select {
+	case q.arrived <- struct{}{}:
+	default:
+	}
+}
+
+func (q *pair) unpark() *greeting {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	g := q.parked
+	q.parked = nil
+	return g
+}
+
+// hear lets a peer send datagrams.
+func (q *pair) hear(g *greeting) {
+	l, err := newLink(g.conn, g.files[0], datagramRing, false)
+	if err == nil {
+		err = l.meet(&g.hello, g.files[1], g.files[2])
+	}
+	if err == nil {
+		err = send(g.conn, q.welcome(), q.host.bell.file, q.host.board.reading)
+	}
+	err = errors.Join(err, closeFiles(g.files))
+	if err != nil || !q.addGuest(l) {
+		_ = g.conn.Close() // what it sent makes no sense
+		if l != nil {
+			_ = l.unmap()
+		}
+		return
+	}
+	for err == nil {
+		var f frame
+		var files []*os.File
+		f, files, err = receive(g.conn)
+		_ = closeFiles(files)
+		if f.Kind == kickFrame {
+			q.pull()
+		}
+	}
+	q.removeGuest(l)
+}
+
+func (q *pair) addGuest(l *link) bool {
+	q.receiving.Lock()
+	defer q.receiving.Unlock()
+	if q.closed.Load() || len(q.guests) >= maxSenders {
+		return false
+	}
+	q.guests = append(q.guests, l)
+	return true
+}
+
+func (q *pair) removeGuest(l *link) {
+	q.receiving.Lock()
+	defer q.receiving.Unlock()
+	q.drain() // what it sent before it went
+	q.guests = slices.DeleteFunc(q.guests, func(x *link) bool { return x == l })
+	_ = l.conn.Close() // it may be closed
+	_ = l.unmap()      // nothing can be done about it
+	close(l.done)
+}

@@ -1,0 +1,280 @@
+//go:build linux && (amd64 || arm64)
+
+package shm
+
+import (
+	"time"
+
+	"heddle/verbs"
+)
+
+// flight is a request that is done or in the ring, and has not completed.
+type flight struct {
+	id       uint64
+	op       verbs.Op
+	signaled bool
+	status   verbs.Status
+	n        int
+	end      uint64 // of its records in the ring, 0 for one that is done
+}
+
+// flights are such requests, in order.
+type flights struct {
+	ring        []flight
+	first, next uint64
+}
+
+func newFlights(n int) flights { return flights{ring: make([]flight, n)} }
+
+func (f *flights) len() int      { return int(f.next - f.first) }
+func (f *flights) front() flight { return f.ring[f.first%uint64(len(f.ring))] }
+func (f *flights) pop()          { f.first++ }
+func (f *flights) clear()        { f.first = f.next }
+
+func (f *flights) add(x flight) {
+	f.ring[f.next%uint64(len(f.ring))] = x
+	f.next++
+}
+
+// stall is how long the peer of a QP has let it wait.
+type stall struct {
+	polls      uint32
+	ticks      uint64
+	since      time.Time // when the peer last did something
+	kicked     time.Time
+	pause      time.Duration // until the next kick
+	refused    time.Time     // when the peer had no buffer, first; zero for it has
+	refusedFor uint64
+}
+
+const (
+	firstKick = 50 * time.Microsecond
+	lastKick  = 50 * time.Millisecond
+	// pollsAClock is how often the QP is polled in vain between two looks at the
+	// clock.
+	pollsAClock = 256
+)
+
+// push does what is to be done for the requests of the QP, unless another
+// goroutine does so. Slow is for who calls it seldom.
+func (q *pair) push(slow bool) {
+	if q.unfinished.Load() == 0 {
+		return
+	}
+	if q.sending.TryLock() {
+		q.advance(slow)
+		q.sending.Unlock()
+		q.settle()
+	}
+}
+
+// advance completes what the peer took, and does what was kept for later;
+// sending is held.
+func (q *pair) advance(slow bool) {
+	l := q.link.Load()
+	if l == nil {
+		return
+	}
+	before, left := q.flying.first, q.posted.First()
+	q.retire(l)
+	for q.posted.Len() > 0 && q.now() == verbs.RTS {
+		wr := q.posted.At(q.posted.First())
+		sent := q.sent
+		how, status := q.execute(wr)
+		if how == blocked {
+			if q.sent != sent {
+				before--
+			}
+			break
+		}
+		q.posted.Pop() // wr stays as it is until the next Push
+		q.finish(wr, how, status)
+	}
+	q.count()
+	switch {
+	case before != q.flying.first || left != q.posted.First():
+		q.stall = stall{ticks: q.stall.ticks}
+	case q.unfinished.Load() > 0:
+		if q.stall.polls++; slow || q.stall.polls%pollsAClock == 0 {
+			q.stalled(l, time.Now())
+		}
+	}
+}
+
+// retire completes requests in order, as far as the peer took them.
+func (q *pair) retire(l *link) {
+	if q.flying.len() == 0 {
+		return
+	}
+	fail := uint32(0)
+	if l != nil {
+		fail = l.out.fail.Load()
+		if l.out.refresh() != nil {
+			q.failFirst(verbs.StatusBadResponse)
+			return
+		}
+	}
+	for q.flying.len() > 0 {
+		f := q.flying.front()
+		switch {
+		case f.status != verbs.StatusOK:
+			q.failFirst(f.status)
+			return
+		case f.end == 0 || l != nil && f.end <= l.out.seen:
+			q.flying.pop()
+			q.complete(f.id, f.op, f.signaled, verbs.StatusOK, f.n)
+		case fail != 0:
+			q.failFirst(refusal(fail))
+			return
+		default:
+			q.count()
+			return
+		}
+	}
+	q.count()
+	q.drained()
+}
+
+// failFirst ends the oldest request, and with it the queue; sending is held.
+func (q *pair) failFirst(status verbs.Status) {
+	switch {
+	case q.flying.len() > 0:
+		f := q.flying.front()
+		q.flying.pop()
+		q.complete(f.id, f.op, true, status, 0)
+	case q.posted.Len() > 0:
+		wr := q.posted.At(q.posted.First())
+		q.complete(wr.ID, wr.Op, true, status, 0)
+		q.posted.Pop()
+	default:
+		return
+	}
+	if q.attr.Type == verbs.RC {
+		q.enterErr()
+	} else {
+		q.state.CompareAndSwap(int32(verbs.RTS), int32(verbs.SQE))
+	}
+	q.flushSends()
+}
+
+// flushSends gives all requests back; sending is held.
+func (q *pair) flushSends() {
+	for q.flying.len() > 0 {
+		f := q.flying.front()
+		q.flying.pop()
+		q.complete(f.id, f.op, true, verbs.StatusFlushed, 0)
+	}
+	for q.posted.Len() > 0 {
+		wr := q.posted.At(q.posted.First())
+		q.complete(wr.ID, wr.Op, true, verbs.StatusFlushed, 0)
+		q.posted.Pop()
+	}
+	q.sent = 0
+	q.count()
+}
+
+// settle ends what is left of a QP in error. No lock is held.
+func (q *pair) settle() {
+	if q.now() != verbs.Err || q.closed.Load() {
+		return
+	}
+	if q.unfinished.Load() > 0 {
+		q.sending.Lock()
+		q.flushSends()
+		q.sending.Unlock()
+	}
+	q.flushBuffers()
+}
+
+// stalled is called when nothing went on for a while; sending is held.
+func (q *pair) stalled(l *link, now time.Time) {
+	s := &q.stall
+	if ticks := l.out.ticks.Load(); s.since.IsZero() || ticks != s.ticks {
+		s.ticks, s.since = ticks, now
+	}
+	if q.flying.len() > 0 && l.out.rnr.Load() == l.out.seen+1 {
+		q.notReady(l, now)
+		return
+	}
+	s.refused = time.Time{}
+	switch {
+	// IBTA 9.7.6.1.3 allows a timeout to take four times what it is set to.
+	case q.attr.Type == verbs.RC && now.Sub(s.since) > 4*q.attr.Timeout*time.Duration(q.attr.Retries.Count()+1):
+		q.failFirst(verbs.StatusRetryExceeded)
+	case s.pause == 0:
+		s.pause, s.kicked = firstKick, now
+	case now.Sub(s.kicked) > s.pause:
+		s.kicked, s.pause = now, min(2*s.pause, lastKick)
+		_ = send(l.conn, &frame{Kind: kickFrame, From: q.self}) // its end is found by serve
+	}
+}
+
+// notReady waits for a buffer of the peer, as long as it may.
+func (q *pair) notReady(l *link, now time.Time) {
+	s, at := &q.stall, l.out.seen+1
+	if s.refused.IsZero() || s.refusedFor != at {
+		s.refused, s.refusedFor = now, at
+	}
+	retries := q.attr.RNRRetries.Count()
+	if retries < 7 && now.Sub(s.refused) >= time.Duration(retries)*l.rnr {
+		q.failFirst(verbs.StatusRNRRetryExceeded)
+	}
+}
+
+// pump goes on with requests of QPs that nobody polls, as long as there are any.
+type pump struct {
+	wanted chan struct{} // holds one
+	stop   chan struct{}
+}
+
+func (p *pump) start() {
+	select {
+	case p.wanted <- struct{}{}:
+	default:
+	}
+}
+
+// run is the pump's goroutine.
+func (o *opened) run() {
+	tick := time.NewTimer(time.Hour)
+	defer tick.Stop()
+	for {
+		select {
+		case <-o.pump.wanted:
+		case <-o.pump.stop:
+			return
+		}
+		for o.pumpOnce() {
+			tick.Reset(shortNap)
+			select {
+			case <-tick.C:
+			case <-o.pump.stop:
+				return
+			}
+		}
+	}
+}
+
+// pumpOnce goes on with all QPs that keep requests for later; false where there
+// are none.
+func (o *opened) pumpOnce() (more bool) {
+	o.mu.Lock()
+	pairs := make([]*pair, 0, 8)
+	for _, q := range o.pairs {
+		if q.unfinished.Load() > 0 {
+			pairs = append(pairs, q)
+		}
+	}
+	o.mu.Unlock()
+	for _, q := range pairs {
+		q.sending.Lock()
+		keeps := q.posted.Len() > 0 && q.now() == verbs.RTS
+		if keeps {
+			q.advance(true)
+		}
+		q.sending.Unlock()
+		q.settle()
+		more = more || keeps
+	}
+	return more
+}
