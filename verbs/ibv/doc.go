@@ -1,0 +1,45 @@
+// Package ibv is libibverbs as a [verbs.Provider]: the RDMA devices that the
+// kernel has, InfiniBand, RoCE, and those made of software. The library is
+// loaded at run time (libibverbs.so.1 of rdma-core 44 or newer, on Linux of
+// amd64 or arm64); a program is built without cgo and without headers. What
+// imports this package is linked with libc, what does not is not.
+//
+// # What is known of a device
+//
+// [verbs.Caps] holds what the device or its driver was asked: the services, by
+// making a QP of each; inline data, by making QPs until one is refused;
+// WriteOrder, by ibv_query_qp_data_in_order, which speaks of the receiving side
+// of one message only. That function's 0 says "not known to be", so WriteOrder
+// is Unknown then, and a caller may assume it. FetchOrder and PlacementOrder
+// nobody can be asked for: they are Unknown.
+//
+// CompletionOrder and DeliveryOrder are a matter of the transport, of which the
+// driver tells: InfiniBand's reliable connection, which RoCE is too, has both
+// (IBTA volume 1, 9.5 and 10.8.3.3: a responder executes the requests of a
+// connection in order, and a receive completes when what came before is in
+// memory), and so has iWARP (RFC 5040, 5.5). Their origin is ByConstruction.
+// Neither is said of UC and UD, whose messages get lost.
+//
+// # Connections
+//
+// The endpoint of a QP holds its number, LID, GID and MTU; the smaller MTU of
+// both sides is the path's. iWARP connects through a connection manager only,
+// which this package has none of: a QP of it can be made and not connected.
+//
+// The GID that packets leave by is, where QPAttr does not name one, the first
+// of the table for InfiniBand. For Ethernet it is the one that goes furthest:
+// RoCE v2 before v1, an IPv4 address before a global IPv6 address, and a
+// link-local one last.
+//
+// A QP that joins a group by Attach on Ethernet joins the IP group as well, as
+// long as it is attached: network and kernel drop the packets else.
+//
+// # How calls are made
+//
+// Post, poll and arm go through the function pointers of libibverbs' context.
+// Where the driver does these in user space, as those of adapters do, they run
+// on the system stack without a word to the scheduler, which takes a few
+// nanoseconds; the driver's file, which holds the functions, tells. Where they
+// may enter the kernel, as those of rxe and siw do, they are called as cgo
+// calls. The build tag ibv_cgocall makes all calls so.
+package ibv
