@@ -18,7 +18,7 @@ HOSTILE ?= 20
 # is made of, and a C compiler, which the race detector needs.
 PEERS := ibsim:ibsim-utils opensm:opensm ibnetdiscover:infiniband-diags \
 	qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod \
-	rdma:iproute2 systemd-analyze:systemd tshark:tshark python3:python3 cc:gcc cc:libc6-dev
+	rdma:iproute2 ibv_devinfo:ibverbs-utils ibv_devinfo:ibverbs-providers systemd-analyze:systemd tshark:tshark python3:python3 cc:gcc cc:libc6-dev
 
 .PHONY: help build demo test peers lint bench soak install clean
 .PHONY: test-static test-go test-fuzz test-bench test-cross

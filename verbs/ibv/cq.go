@@ -5,6 +5,7 @@ package ibv
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/bits"
 	"runtime"
 	"sync"
@@ -32,9 +33,15 @@ type cq struct {
 	call dataCall
 	wcs  []ibvWC
 
-	mu      sync.Mutex // of Arm, and of closed
+	mu      sync.Mutex // of Arm
 	armCall dataCall
 	armGate gate
+
+	// datagrams are the numbers of the UD queue pairs that receive here. Devices
+	// say of a connection's messages too that they came with a GRH, which is not
+	// in their buffers.
+	datagrams atomic.Pointer[map[uint32]bool]
+	members   sync.Mutex // of who changes them
 }
 
 var _ verbs.CQ = (*cq)(nil)
@@ -97,6 +104,9 @@ func (q *cq) Poll(into []verbs.WC) (n int, err error) {
 		}
 		for i := range q.wcs[:got] {
 			q.wcs[i].translate(&into[n+i])
+			if q.wcs[i].Flags&wcGRH != 0 && q.isDatagram(q.wcs[i].QPN) {
+				into[n+i].Flags |= verbs.WithGRH
+			}
 		}
 		n += int(got)
 		if int(got) < want {
@@ -165,9 +175,27 @@ func (w *ibvWC) translate(to *verbs.WC) {
 		to.Flags |= verbs.WithImm
 		to.Imm = bits.ReverseBytes32(w.Imm)
 	}
-	if w.Flags&wcGRH != 0 {
-		to.Flags |= verbs.WithGRH
+}
+
+func (q *cq) isDatagram(qpn uint32) bool {
+	set := q.datagrams.Load()
+	return set != nil && (*set)[qpn]
+}
+
+// setDatagrams adds or removes a UD queue pair.
+func (q *cq) setDatagrams(qpn uint32, there bool) {
+	q.members.Lock()
+	defer q.members.Unlock()
+	next := make(map[uint32]bool)
+	if set := q.datagrams.Load(); set != nil {
+		maps.Copy(next, *set)
 	}
+	if there {
+		next[qpn] = true
+	} else {
+		delete(next, qpn)
+	}
+	q.datagrams.Store(&next)
 }
 
 // Arm asks for an event.

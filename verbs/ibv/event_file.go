@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,6 +24,9 @@ type eventFile struct {
 	turn chan struct{} // who waits holds it
 	once sync.Once
 	err  error
+	// closed is set before the file is closed: what the calls of package os say
+	// then differs from one to the other.
+	closed atomic.Bool
 }
 
 // newEventFile makes the library's file non-blocking.
@@ -54,7 +58,7 @@ func (e *eventFile) wait(ctx context.Context, take func() (done bool, err error)
 		return ctx.Err()
 	}
 	if err := e.file.SetReadDeadline(time.Time{}); err != nil {
-		return closedError(err)
+		return e.failed(err)
 	}
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -75,11 +79,11 @@ func (e *eventFile) wait(ctx context.Context, take func() (done bool, err error)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return ctx.Err()
 	}
-	return closedError(err)
+	return e.failed(err)
 }
 
-func closedError(err error) error {
-	if errors.Is(err, os.ErrClosed) {
+func (e *eventFile) failed(err error) error {
+	if err != nil && e.closed.Load() {
 		return verbs.ErrClosed
 	}
 	return err
@@ -87,7 +91,10 @@ func closedError(err error) error {
 
 // close ends who waits, and returns when nobody does any more.
 func (e *eventFile) close() error {
-	e.once.Do(func() { e.err = e.file.Close() })
+	e.once.Do(func() {
+		e.closed.Store(true)
+		e.err = e.file.Close()
+	})
 	return e.err
 }
 

@@ -9,5 +9,76 @@ import (
 	"testing"
 
 	"heddle/internal/testenv"
-	"heddle/internal/peer"
 )
+
+// deviceVariable names the device of the kernel that the tests of this file run
+// on, such as rxe0; its ports must be active, and loop packets back. Without it
+// they run in a virtual machine, on devices made of software.
+const deviceVariable = "HEDDLE_IBV"
+
+type kernelTest struct {
+	name string
+	run  func(t *testing.T, device string)
+}
+
+// kernelTests are the tests that need devices of the kernel.
+var kernelTests = []kernelTest{
+	{"devices", testDevices},
+	{"RC operations", testRC},
+	{"UC", testUC},
+	{"datagrams", testDatagrams},
+	{"multicast", testMulticast},
+	{"two processes", testTwoProcesses},
+	{"errors", testErrors},
+	{"states", testStates},
+	{"GIDs", testGIDs},
+	{"memory limit", testMemlock},
+	{"waiting", testWaiting},
+	{"SRQ", testSRQ},
+	{"memory windows", testWindows},
+	{"overrun", testOverrun},
+	{"closing", testClosing},
+	{"allocations", testAllocations},
+	{"link events", testLinkEvents},
+}
+
+func TestKernel(t *testing.T) {
+	device := os.Getenv(deviceVariable)
+	if device == "" {
+		inVM(t)
+		return
+	}
+	for _, test := range kernelTests {
+		t.Run(test.name, func(t *testing.T) { test.run(t, device) })
+	}
+}
+
+// inVM runs the kernel's tests of this very program in a virtual machine with a
+// RoCE device of software. Debian's kernel has no iWARP device.
+func inVM(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output := testenv.VM{
+		Modules:  []string{"crc32_generic", "dummy", "rdma_rxe", "ib_uverbs"},
+		Programs: []string{program, "ip", "rdma", "ibv_devinfo"},
+		Files:    testenv.VerbsDrivers(t, "rxe"),
+		// Without duplicate address detection, addresses are usable at once.
+		Script: `
+for i in all default; do echo 0 >/proc/sys/net/ipv6/conf/$i/accept_dad; done
+ip link add d0 type dummy
+ip address add 10.9.8.1/24 dev d0
+ip link set d0 up
+ip link set d0 multicast on
+ip route add 224.0.0.0/4 dev d0
+rdma link add rxe0 type rxe netdev d0
+` + deviceVariable + `=rxe0 ` + filepath.Base(program) + ` -test.run '^TestKernel$' -test.v 2>&1 || echo "status $?"`,
+	}.Run(t)
+	t.Log(output)
+	for _, test := range kernelTests {
+		if !strings.Contains(output, "--- PASS: TestKernel/"+strings.ReplaceAll(test.name, " ", "_")+" (") {
+			t.Errorf("%s did not pass in the virtual machine", test.name)
+		}
+	}
+}

@@ -55,6 +55,7 @@ func (p *pd) CreateQP(a verbs.QPAttr) (verbs.QP, error) {
 		return nil, p.ctx.failed("create QP", err)
 	}
 	p.ctx.events.add(ptr(q.c), q)
+	q.receivesDatagrams(true)
 	return q, nil
 }
 
@@ -166,6 +167,13 @@ func (q *qp) filled(raw *ibvQPInitAttr) {
 	q.hello = hello.append(nil)
 }
 
+// receivesDatagrams tells the CQ of a UD queue pair of it.
+func (q *qp) receivesDatagrams(there bool) {
+	if recv, ok := q.attr.RecvCQ.(*cq); ok && q.attr.Type == verbs.UD {
+		recv.setDatagrams(q.c.Num, there)
+	}
+}
+
 func (q *qp) QPN() ib.QPN        { return ib.QPN(q.c.Num) }
 func (q *qp) Type() verbs.QPType { return q.attr.Type }
 func (q *qp) Attr() verbs.QPAttr { return q.attr }
@@ -199,6 +207,7 @@ func (q *qp) Close() error {
 	q.send.gate.close()
 	q.recv.gate.close()
 	q.ctx.events.remove(ptr(q.c))
+	q.receivesDatagrams(false)
 	err = q.leaveAll()
 	err = errors.Join(err, failure(invoke(q.ctx.lib, q.ctx.lib.destroyQP, ptr(q.c))))
 	parents, _ := q.parents()
