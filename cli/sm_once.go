@@ -55,8 +55,7 @@ func (a *app) bringUp(ctx context.Context, m *sm.Manager, up <-chan sm.Report) e
 		case <-look.C:
 			if why := notUp(m.Status()); why != nil {
 				cancel()
-				<-ended
-				return why
+				return errors.Join(why, <-ended)
 			}
 		}
 	}

@@ -197,7 +197,8 @@ func TestDumpsLikeOpenSM(t *testing.T) {
 
 	lst, lfts, fdbs := theirs(opensm.SubnetLstFile), theirs(opensm.LFTsFile), theirs(opensm.FDBsFile)
 	manager.Stop()
-	for look := time.NewTicker(10 * time.Millisecond); server.Clients() > 0; <-look.C { // which has the port until that is seen
+	for look := time.NewTicker(10 * time.Millisecond); server.Clients() > 0; { // which has the port until that is seen
+		<-look.C
 	}
 	dir := t.TempDir()
 	heddle(t, "sm", "--port", "ibsim:"+name+"/host-07", "--once", "--dump-dir", dir)
