@@ -74,6 +74,7 @@ type packet struct {
 	count     int    // of pieces
 	next      int    // piece
 	before    uint64 // of an atomic
+	until     ticks  // no other atomic begins
 }
 
 // first tells whether a message begins with it.

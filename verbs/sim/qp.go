@@ -99,7 +99,13 @@ func (q *qp) QPN() ib.QPN { return q.number }
 func (q *qp) Type() verbs.QPType { return q.attr.Type }
 
 // Attr implements verbs.QP.
-func (q *qp) Attr() verbs.QPAttr { return q.attr }
+func (q *qp) Attr() verbs.QPAttr {
+	q.net.mu.Lock()
+	defer q.net.mu.Unlock()
+	a := q.attr
+	a.MTU = ib.MTUFromBytes(q.mtu)
+	return a
+}
 
 // State implements verbs.QP.
 func (q *qp) State() (verbs.QPState, error) {

@@ -436,6 +436,7 @@ func (q *qp) rest(p *packet) {
 		return
 	}
 	q.rnrs++
+	q.retries = 0 // the peer is there
 	q.resting = true
 	q.net.schedule(event{at: q.net.now + p.timer, kind: readiness, qp: q, epoch: q.epoch})
 }

@@ -494,7 +494,7 @@ func (q *qp) startAtomic(p *packet) {
 	d := q.pd.ctx.dev
 	at := max(q.net.now, d.atomicsUntil)
 	d.atomicsUntil = at + 2 + ticks(q.net.random.IntN(pieceTime))
-	p.phase, p.next = moving, 0
+	p.phase, p.next, p.until = moving, 0, d.atomicsUntil
 	q.net.schedule(event{at: at, kind: storing, pkt: p})
 }
 
@@ -510,7 +510,7 @@ func (n *Network) atomicStep(p *packet) {
 		p.fault = nakAccess
 	case p.next == 0:
 		p.next, p.before = 1, word.Load()
-		n.schedule(event{at: q.pd.ctx.dev.atomicsUntil - 1, kind: storing, pkt: p})
+		n.schedule(event{at: p.until - 1, kind: storing, pkt: p})
 		return
 	case p.op == verbs.OpFetchAdd:
 		word.Store(p.before + p.swap)
