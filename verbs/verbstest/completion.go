@@ -1,11 +1,15 @@
 package verbstest
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync"
 	"testing"
 
+	"heddle/ib"
 	"heddle/verbs"
 )
 
@@ -294,6 +298,7 @@ func noAllocs(e *env) {
 		p.post()
 	}
 	p.pollAll(func(poll func()) { poll() })
+	e.settled(a, r)
 	e.free("posting", p.post)
 	p.pollAll(func(poll func()) { e.free("polling", poll) })
 	buffer := verbs.RecvWR{SGEs: []verbs.SGE{r.ma.SGE(0, 8)}}
@@ -358,36 +363,47 @@ func (e *env) free(what string, f func()) {
 	}
 }
 
+// together does several things at once, until all are done or one fails.
+func (e *env) together(what string, list ...func(context.Context) error) {
+	e.Helper()
+	ctx, cancel := context.WithCancelCause(e.ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	for _, f := range list {
+		wg.Go(func() {
+			if err := f(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	e.must(what, context.Cause(ctx))
+}
+
 // ordinaryTraffic is what a program does most: two goroutines at each end, one of
 // which posts and polls the send queue, the other the receive queue.
 func ordinaryTraffic(e *env) {
 	a, b := e.pair(verbs.RC)
 	many := uint64(8 * e.suite.Rounds)
-	errs := make(chan error, 4)
+	var list []func(context.Context) error
 	for _, q := range []*end{a, b} {
 		from, to := q.memory(4096), q.memory(4096)
 		for i := range 32 {
 			q.recv(uint64(i), to.SGE(64*i, 64))
 		}
-		go func() { errs <- q.sendAll(from, many) }()
-		go func() { errs <- q.receiveAll(to, many) }()
+		list = append(list,
+			func(ctx context.Context) error { return q.sendAll(ctx, from, many) },
+			func(ctx context.Context) error { return q.receiveAll(ctx, to, many) })
 	}
-	for range 4 {
-		select {
-		case err := <-errs:
-			e.must("traffic", err)
-		case <-e.ctx.Done():
-			e.Fatal("traffic stands still")
-		}
-	}
+	e.together("traffic", list...)
 }
 
-func (q *end) sendAll(from *region, many uint64) error {
+func (q *end) sendAll(ctx context.Context, from *region, many uint64) error {
 	random := rand.New(rand.NewPCG(q.e.suite.Seed, many))
 	wcs, under := make([]verbs.WC, 8), 0
 	for i := range many {
 		for under >= 8 || i == many-1 && under > 0 {
-			n, err := verbs.Await(q.e.ctx, q.sends.CQ, wcs)
+			n, err := verbs.Await(ctx, q.sends.CQ, wcs)
 			if err = errors.Join(err, firstError(wcs[:n])); err != nil {
 				return err
 			}
@@ -404,11 +420,11 @@ func (q *end) sendAll(from *region, many uint64) error {
 	return nil
 }
 
-func (q *end) receiveAll(to *region, many uint64) error {
+func (q *end) receiveAll(ctx context.Context, to *region, many uint64) error {
 	wcs := make([]verbs.WC, 8)
 	seen := make([]bool, many)
 	for got := uint64(0); got < many; {
-		n, err := verbs.Await(q.e.ctx, q.recvs.CQ, wcs)
+		n, err := verbs.Await(ctx, q.recvs.CQ, wcs)
 		if err = errors.Join(err, firstError(wcs[:n])); err != nil {
 			return err
 		}
@@ -438,37 +454,40 @@ func firstError(wcs []verbs.WC) error {
 }
 
 // sharedCQ has several goroutines post to QPs of one CQ, which another one polls,
-// while others arm it and look at what they may look at.
+// while they ask for their states.
 func sharedCQ(e *env) {
 	c := e.near.cq(512)
 	const qps, each = 4, 50
-	op := e.oneSided()
-	errs := make(chan error, qps)
-	numbers := map[uint64]verbs.QP{}
-	for i := range qps {
+	var list []func(context.Context) error
+	numbers := map[uint64]ib.QPN{}
+	for i := range uint64(qps) {
 		a := e.near.qp(verbs.RC, shared(c))
 		b := e.far.qp(verbs.RC)
 		e.connect(a, b)
 		r := e.rig(a, b, 64)
-		numbers[uint64(i)] = a.qp
-		go func() { errs <- r.postMany(op, uint64(i), each) }()
+		numbers[i] = a.qp.QPN()
+		wr := r.request(e.oneSided(), 8)
+		wr.ID, wr.Flags = i, verbs.Signaled
+		list = append(list, func(ctx context.Context) error { return a.postMany(ctx, wr, each) })
 	}
 	count := map[uint64]int{}
-	for range qps * each {
-		wc := c.next()
-		if wc.Status != verbs.StatusOK || numbers[wc.ID] == nil || wc.QPN != numbers[wc.ID].QPN() {
-			e.Fatalf("completion %+v", wc)
+	e.together("several QPs of one CQ", append(list, func(ctx context.Context) error {
+		wcs := make([]verbs.WC, 8)
+		for left := qps * each; left > 0; {
+			n, err := verbs.Await(ctx, c.CQ, wcs)
+			if err = errors.Join(err, firstError(wcs[:n])); err != nil {
+				return err
+			}
+			for _, wc := range wcs[:n] {
+				if wc.QPN != numbers[wc.ID] {
+					return fmt.Errorf("completion %d of QP %d, want %d", wc.ID, wc.QPN, numbers[wc.ID])
+				}
+				count[wc.ID]++
+			}
+			left -= n
 		}
-		count[wc.ID]++
-	}
-	for range qps {
-		select {
-		case err := <-errs:
-			e.must("posting", err)
-		case <-e.ctx.Done():
-			e.Fatal("posting stands still")
-		}
-	}
+		return nil
+	})...)
 	for id, n := range count {
 		if n != each {
 			e.Errorf("%d completions of QP number %d, want %d", n, id, each)
@@ -476,22 +495,20 @@ func sharedCQ(e *env) {
 	}
 }
 
-// postMany posts requests as fast as there is room.
-func (r *rig) postMany(op verbs.Op, id uint64, many int) error {
+// postMany posts a request as often as that, as fast as there is room.
+func (q *end) postMany(ctx context.Context, wr verbs.SendWR, many int) error {
 	for range many {
-		wr := r.request(op, 8)
-		wr.ID, wr.Flags = id, verbs.Signaled
 		for {
-			err := r.a.qp.PostSend(&wr)
+			err := q.qp.PostSend(&wr)
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, verbs.ErrQueueFull) || r.e.ctx.Err() != nil {
+			if !errors.Is(err, verbs.ErrQueueFull) || ctx.Err() != nil {
 				return err
 			}
 			runtime.Gosched()
 		}
-		if _, err := r.a.qp.State(); err != nil {
+		if _, err := q.qp.State(); err != nil {
 			return err
 		}
 	}

@@ -51,10 +51,10 @@ func arm(e *env) {
 // its memory tells, or its word is taken for it.
 func (e *env) settled(a *end, r *rig) {
 	if e.oneSided() == verbs.OpWrite {
-		r.ma.setWord(guard, ^r.mb.word(guard))
-		mark := r.ma.word(guard)
-		a.post(r.request(verbs.OpWrite, 8))
-		r.mb.awaitWord(guard, mark)
+		mark := ^r.mb.word(0)
+		r.ma.setWord(0, mark)
+		a.post(verbs.SendWR{Op: verbs.OpWrite, SGEs: []verbs.SGE{r.ma.SGE(0, 8)}, RemoteAddr: r.mb.addr(0), RKey: r.mb.RKey()})
+		r.mb.awaitWord(0, mark)
 	}
 	ctx, cancel := e.moment()
 	defer cancel()
