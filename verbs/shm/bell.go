@@ -83,11 +83,15 @@ func spinTime() time.Duration {
 	return 50 * time.Microsecond
 }
 
-// await looks until done says so, first for a moment in a loop, and then
-// whenever the bell rings or the time that done gives has passed.
-func (o *opened) await(ctx context.Context, done func() (bool, time.Duration, error)) error {
+// look is what a wait waits for. Sleepy says that the wait sleeps next if there
+// is nothing, at most for the time that is given.
+type look func(sleepy bool) (ok bool, longest time.Duration, err error)
+
+// await looks until there is something: first for a moment in a loop, and then
+// whenever the bell rings or the time has passed.
+func (o *opened) await(ctx context.Context, done look) error {
 	for range spinFast {
-		if ok, _, err := done(); ok || err != nil {
+		if ok, _, err := done(false); ok || err != nil {
 			return err
 		}
 	}
@@ -96,7 +100,7 @@ func (o *opened) await(ctx context.Context, done func() (bool, time.Duration, er
 	}
 	for start := time.Now(); time.Since(start) < spinTime(); {
 		for range spinFast {
-			if ok, _, err := done(); ok || err != nil {
+			if ok, _, err := done(false); ok || err != nil {
 				return err
 			}
 		}
@@ -104,12 +108,23 @@ func (o *opened) await(ctx context.Context, done func() (bool, time.Duration, er
 	return o.sleep(ctx, done)
 }
 
-func (o *opened) sleep(ctx context.Context, done func() (bool, time.Duration, error)) error {
-	stop := context.AfterFunc(ctx, o.bell.ring)
-	defer stop()
+func (o *opened) sleep(ctx context.Context, done look) error {
+	if !o.enterWait(2) {
+		return verbs.ErrClosed
+	}
+	defer o.waits.Done()
+	stop := context.AfterFunc(ctx, func() {
+		o.bell.ring()
+		o.waits.Done()
+	})
+	defer func() {
+		if stop() {
+			o.waits.Done()
+		}
+	}()
 	for {
 		atomic.StoreUint32(o.bell.word, 1)
-		ok, longest, err := done()
+		ok, longest, err := done(true)
 		switch {
 		case ok || err != nil:
 			return err
@@ -123,6 +138,17 @@ func (o *opened) sleep(ctx context.Context, done func() (bool, time.Duration, er
 	}
 }
 
+// enterWait counts who uses the bell; false for a context that is closed.
+func (o *opened) enterWait(n int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed.Load() {
+		return false
+	}
+	o.waits.Add(n)
+	return true
+}
+
 // Await implements verbs.Context.
 func (o *opened) Await(ctx context.Context, ready func() bool) error {
 	for range spinFast {
@@ -133,5 +159,5 @@ func (o *opened) Await(ctx context.Context, ready func() bool) error {
 	if o.closed.Load() {
 		return verbs.ErrClosed
 	}
-	return o.await(ctx, func() (bool, time.Duration, error) { return ready(), nap, nil })
+	return o.await(ctx, func(bool) (bool, time.Duration, error) { return ready(), nap, nil })
 }

@@ -74,11 +74,11 @@ func (c *completions) work(slow bool) {
 
 // Wait implements verbs.CQ.
 func (c *completions) Wait(ctx context.Context) error {
-	return c.host.await(ctx, func() (bool, time.Duration, error) {
+	return c.host.await(ctx, func(sleepy bool) (bool, time.Duration, error) {
 		if ok, err := c.Happened(); ok || err != nil {
 			return ok, 0, err
 		}
-		c.work(false)
+		c.work(sleepy)
 		ok, err := c.Happened()
 		return ok, c.longest(), err
 	})
@@ -108,8 +108,8 @@ func (c *completions) Close() error {
 		return err
 	}
 	c.once.Do(func() {
-		c.host.disown()
 		c.host.bell.ring()
+		c.host.disown()
 	})
 	return nil
 }

@@ -18,6 +18,9 @@ import (
 // Connect implements verbs.QP. It returns when both sides have called it. One of
 // them comes to the other's socket: which one, both know by their endpoints.
 func (q *pair) Connect(ctx context.Context, peer []byte) error {
+	if ctx.Err() != nil {
+		return q.wrong("connect", context.Cause(ctx))
+	}
 	if err := q.begin(); err != nil {
 		return err
 	}
@@ -192,12 +195,12 @@ func (q *pair) serve(l *link) {
 		f, files, err := receive(l.conn)
 		if err != nil || f.Kind == byeFrame {
 			_ = closeFiles(files)
-			break
+			q.lost(l, err == nil)
+			return
 		}
 		q.answer(l, &f, files)
 		_ = closeFiles(files) // what is of use is mapped
 	}
-	q.lost(l)
 }
 
 func (q *pair) answer(l *link, f *frame, files []*os.File) {
@@ -223,13 +226,17 @@ func (q *pair) answer(l *link, f *frame, files []*os.File) {
 		q.host.bell.ring()
 		l.bell.ring()
 	case faultFrame:
-		event := verbs.EventQPRequest
-		if f.Status == verbs.StatusRemoteAccess {
-			event = verbs.EventQPAccess
-		}
-		q.abort(event)
+		q.abort(accusation(f.Status))
 	case helloFrame, welcomeFrame, byeFrame:
 	}
+}
+
+// accusation is the event at the target of a request that was refused.
+func accusation(s verbs.Status) verbs.EventType {
+	if s == verbs.StatusRemoteAccess {
+		return verbs.EventQPAccess
+	}
+	return verbs.EventQPRequest
 }
 
 // learned takes the answer of a peer that was asked for a region.
@@ -247,17 +254,20 @@ func (q *pair) learned(l *link, f *frame, files []*os.File) {
 	q.host.bell.ring()
 }
 
-// lost ends a link: what came in is still received, what was under way fails.
-func (q *pair) lost(l *link) {
+// lost ends a link: what came in is still received, what was under way fails. A
+// peer that closed its QP itself leaves this one as it is until the next
+// request, as a network would.
+func (q *pair) lost(l *link, closed bool) {
 	if !l.gone.Load() {
 		q.receiving.Lock()
-		q.drain()
+		for q.drain() {
+		}
 		q.receiving.Unlock()
 		q.sending.Lock()
 		q.retire(l)
 		q.failFirst(verbs.StatusRetryExceeded)
 		q.sending.Unlock()
-		q.abort(verbs.EventPeerGone)
+		q.leave(closed)
 	}
 	q.sending.Lock()
 	q.receiving.Lock()
@@ -266,6 +276,17 @@ func (q *pair) lost(l *link) {
 	q.receiving.Unlock()
 	q.sending.Unlock()
 	_ = l.conn.Close() // it may be closed
+	q.host.bell.ring()
+}
+
+// leave tells that the peer is gone.
+func (q *pair) leave(closed bool) {
+	q.host.events.add(verbs.Event{Type: verbs.EventPeerGone, QP: q, QPN: q.self.QPN})
+	if closed {
+		q.settle()
+		return
+	}
+	q.abort(0)
 }
 
 // imm is what comes with a record: an immediate and a length.

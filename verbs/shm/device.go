@@ -73,6 +73,7 @@ type opened struct {
 	lastPD   atomic.Uint32
 	closed   atomic.Bool
 	tasks    sync.WaitGroup
+	waits    sync.WaitGroup // what uses the bell and may outlive all objects
 
 	mu       sync.Mutex
 	pairs    map[ib.QPN]*pair           // guarded by mu, as all below
@@ -141,6 +142,14 @@ func (o *opened) GID(port uint8, index int) (verbs.GIDEntry, error) {
 	}
 }
 
+// noGID refuses what names a GID: the port has none.
+func noGID(verb string, gid ib.GID) error {
+	return &verbs.OpError{
+		Verb: verb, Device: deviceName,
+		Err: fmt.Errorf("GID %v, memory has no GIDs: %w", gid, verbs.ErrNotFound),
+	}
+}
+
 func (o *opened) AllocPD() (verbs.PD, error) {
 	if err := o.adopt(); err != nil {
 		return nil, err
@@ -192,5 +201,6 @@ func (o *opened) Close() error {
 	o.mu.Unlock()
 	o.events.close()
 	o.bell.ring()
+	o.waits.Wait()
 	return o.release()
 }

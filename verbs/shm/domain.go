@@ -3,12 +3,14 @@
 package shm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
 
+	"heddle/ib"
 	"heddle/verbs"
 	"heddle/verbs/internal/queue"
 )
@@ -47,7 +49,10 @@ func (d *domain) Close() error {
 }
 
 // CreateAH says how there is one.
-func (d *domain) CreateAH(verbs.AHAttr) (verbs.AH, error) {
+func (d *domain) CreateAH(a verbs.AHAttr) (verbs.AH, error) {
+	if gid := cmp.Or(a.Source, a.GID); gid != (ib.GID{}) {
+		return nil, noGID("create AH", gid)
+	}
 	return nil, &verbs.OpError{
 		Verb: "create AH", Device: deviceName,
 		Err: fmt.Errorf("memory has no LIDs and GIDs, ResolveAH takes an endpoint: %w", verbs.ErrNotSupported),

@@ -39,6 +39,7 @@ type pair struct {
 	busy      bool         // there is one
 	skipping  bool         // what remains of a message that no buffer was for
 	got       int          // bytes of it
+	unready   bool         // the peer was told that there is no buffer
 	guests    []*link      // that send datagrams
 	flushed   bool         // the last buffer was given back
 
@@ -61,6 +62,9 @@ func (d *domain) CreateQP(a verbs.QPAttr) (verbs.QP, error) {
 	srq, ok := a.SRQ.(*receives)
 	if a.SRQ != nil && (!ok || srq.domain != d) {
 		return nil, &verbs.OpError{Verb: "create QP: an SRQ of another PD", Device: deviceName, Err: verbs.ErrInvalid}
+	}
+	if a.GID != (ib.GID{}) {
+		return nil, noGID("create QP", a.GID)
 	}
 	if err := d.adopt(); err != nil {
 		return nil, err
@@ -113,12 +117,26 @@ func (o *opened) pair(number ib.QPN) *pair {
 	return o.pairs[number]
 }
 
-func (q *pair) QPN() ib.QPN                   { return q.self.QPN }
-func (q *pair) Type() verbs.QPType            { return q.attr.Type }
-func (q *pair) State() (verbs.QPState, error) { return q.now(), q.open("query") }
-func (q *pair) Attr() verbs.QPAttr            { return q.attr }
-func (q *pair) Endpoint() []byte              { return q.self.AppendTo(nil) }
-func (q *pair) now() verbs.QPState            { return verbs.QPState(q.state.Load()) }
+func (q *pair) QPN() ib.QPN        { return q.self.QPN }
+func (q *pair) Type() verbs.QPType { return q.attr.Type }
+func (q *pair) Attr() verbs.QPAttr { return q.attr }
+func (q *pair) Endpoint() []byte   { return q.self.AppendTo(nil) }
+func (q *pair) now() verbs.QPState { return verbs.QPState(q.state.Load()) }
+
+// State implements verbs.QP. A refused request of the peer, of which the socket
+// has not yet told, counts.
+func (q *pair) State() (verbs.QPState, error) {
+	q.receiving.Lock()
+	accused := uint32(0)
+	if l := q.link.Load(); l != nil {
+		accused = l.out.accused.Load()
+	}
+	q.receiving.Unlock()
+	if accused != 0 && q.now() != verbs.Err {
+		q.abort(accusation(verbs.Status(accused)))
+	}
+	return q.now(), q.open("query")
+}
 
 // open gives the error of a QP that is closed.
 func (q *pair) open(verb string) error {
@@ -208,7 +226,7 @@ func (q *pair) reset() {
 	for q.buffers.Len() > 0 {
 		q.buffers.Pop()
 	}
-	q.busy, q.skipping, q.got, q.flushed = false, false, 0, false
+	q.busy, q.skipping, q.unready, q.got, q.flushed = false, false, false, 0, false
 	q.receiving.Unlock()
 	q.forget()
 }

@@ -280,6 +280,7 @@ func (q *pair) ask(l *link, key uint32) ([]byte, outcome, verbs.Status) {
 // accuse tells the peer which request it was the target of.
 func (q *pair) accuse(l *link, status verbs.Status) verbs.Status {
 	if q.attr.Type == verbs.RC {
+		l.in.accused.Store(uint32(status))
 		_ = send(l.conn, &frame{Kind: faultFrame, Status: status, From: q.self}) // it may be gone
 	}
 	return status

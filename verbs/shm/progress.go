@@ -96,7 +96,7 @@ func (q *pair) advance(slow bool) {
 		q.stall = stall{ticks: q.stall.ticks}
 	case q.unfinished.Load() > 0:
 		if q.stall.polls++; slow || q.stall.polls%pollsAClock == 0 {
-			q.stalled(l, time.Now())
+			q.stalled(l, time.Now(), slow)
 		}
 	}
 }
@@ -137,6 +137,20 @@ func (q *pair) retire(l *link) {
 
 // failFirst ends the oldest request, and with it the queue; sending is held.
 func (q *pair) failFirst(status verbs.Status) {
+	if q.flying.len()+q.posted.Len() == 0 {
+		return
+	}
+	if q.attr.Type == verbs.RC {
+		q.enterErr()
+	} else {
+		q.state.CompareAndSwap(int32(verbs.RTS), int32(verbs.SQE))
+	}
+	q.giveBack(status)
+	q.flushSends()
+}
+
+// giveBack completes the oldest request as failed; false where there is none.
+func (q *pair) giveBack(status verbs.Status) bool {
 	switch {
 	case q.flying.len() > 0:
 		f := q.flying.front()
@@ -147,27 +161,14 @@ func (q *pair) failFirst(status verbs.Status) {
 		q.complete(wr.ID, wr.Op, true, status, 0)
 		q.posted.Pop()
 	default:
-		return
+		return false
 	}
-	if q.attr.Type == verbs.RC {
-		q.enterErr()
-	} else {
-		q.state.CompareAndSwap(int32(verbs.RTS), int32(verbs.SQE))
-	}
-	q.flushSends()
+	return true
 }
 
 // flushSends gives all requests back; sending is held.
 func (q *pair) flushSends() {
-	for q.flying.len() > 0 {
-		f := q.flying.front()
-		q.flying.pop()
-		q.complete(f.id, f.op, true, verbs.StatusFlushed, 0)
-	}
-	for q.posted.Len() > 0 {
-		wr := q.posted.At(q.posted.First())
-		q.complete(wr.ID, wr.Op, true, verbs.StatusFlushed, 0)
-		q.posted.Pop()
+	for q.giveBack(verbs.StatusFlushed) {
 	}
 	q.sent = 0
 	q.count()
@@ -186,8 +187,9 @@ func (q *pair) settle() {
 	q.flushBuffers()
 }
 
-// stalled is called when nothing went on for a while; sending is held.
-func (q *pair) stalled(l *link, now time.Time) {
+// stalled is called when nothing went on for a while, slow by who may sleep
+// next; sending is held.
+func (q *pair) stalled(l *link, now time.Time, slow bool) {
 	s := &q.stall
 	if ticks := l.out.ticks.Load(); s.since.IsZero() || ticks != s.ticks {
 		s.ticks, s.since = ticks, now
@@ -201,10 +203,10 @@ func (q *pair) stalled(l *link, now time.Time) {
 	// IBTA 9.7.6.1.3 allows a timeout to take four times what it is set to.
 	case q.attr.Type == verbs.RC && now.Sub(s.since) > 4*q.attr.Timeout*time.Duration(q.attr.Retries.Count()+1):
 		q.failFirst(verbs.StatusRetryExceeded)
-	case s.pause == 0:
+	case s.pause == 0 && !slow:
 		s.pause, s.kicked = firstKick, now
 	case now.Sub(s.kicked) > s.pause:
-		s.kicked, s.pause = now, min(2*s.pause, lastKick)
+		s.kicked, s.pause = now, min(max(2*s.pause, firstKick), lastKick)
 		_ = send(l.conn, &frame{Kind: kickFrame, From: q.self}) // its end is found by serve
 	}
 }

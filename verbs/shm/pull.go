@@ -16,23 +16,26 @@ const maxPull = 64
 // PostRecv implements verbs.QP.
 func (q *pair) PostRecv(wr *verbs.RecvWR) error {
 	q.receiving.Lock()
+	defer q.receiving.Unlock()
 	err := q.postRecv(wr)
-	q.receiving.Unlock()
-	q.host.bell.ring()
+	if err == nil {
+		q.host.bell.ring()
+	}
 	return err
 }
 
 // PostRecvs implements verbs.QP.
 func (q *pair) PostRecvs(wrs []verbs.RecvWR) (n int, err error) {
 	q.receiving.Lock()
-	for n < len(wrs) {
-		if err = q.postRecv(&wrs[n]); err != nil {
-			break
+	defer q.receiving.Unlock()
+	for n < len(wrs) && err == nil {
+		if err = q.postRecv(&wrs[n]); err == nil {
+			n++
 		}
-		n++
 	}
-	q.receiving.Unlock()
-	q.host.bell.ring()
+	if n > 0 {
+		q.host.bell.ring()
+	}
 	return n, err
 }
 
@@ -53,7 +56,17 @@ func (q *pair) postRecv(wr *verbs.RecvWR) error {
 		q.received(&verbs.WC{ID: wr.ID, Status: verbs.StatusFlushed, Op: verbs.OpRecv}, false)
 		return nil
 	}
-	return q.buffers.Push(wr)
+	if q.attr.Type != verbs.RC {
+		for q.drain() { // what came before is lost
+		}
+	}
+	if err := q.buffers.Push(wr); err != nil {
+		return err
+	}
+	if q.unready {
+		q.drain()
+	}
+	return nil
 }
 
 // received makes a completion of a buffer.
@@ -71,10 +84,10 @@ func (q *pair) pull() {
 	}
 }
 
-// drain takes what came in; receiving is held.
-func (q *pair) drain() {
+// drain takes what came in; false where that was nothing. Receiving is held.
+func (q *pair) drain() (some bool) {
 	if s := q.now(); s < verbs.RTR || s == verbs.Err {
-		return
+		return false
 	}
 	if l := q.link.Load(); l != nil {
 		for range maxPull {
@@ -83,6 +96,7 @@ func (q *pair) drain() {
 			}
 		}
 		if l.in.show() {
+			some = true
 			l.bell.ring()
 		}
 	}
@@ -92,8 +106,9 @@ func (q *pair) drain() {
 				break
 			}
 		}
-		l.in.show()
+		some = l.in.show() || some
 	}
+	return some
 }
 
 // step takes a record; false where there is none, or nothing to put it in.
@@ -110,11 +125,7 @@ func (q *pair) step(l *link) bool {
 	}
 	if first && !q.take() {
 		if q.attr.Type == verbs.RC {
-			if l.in.show() || l.in.notReady() {
-				l.in.notReady()
-				l.bell.ring()
-			}
-			return false
+			return q.starve(l)
 		}
 		q.skipping = true // an unreliable message is lost
 	}
@@ -136,14 +147,28 @@ func (q *pair) step(l *link) bool {
 	return true
 }
 
+// starve tells the peer that there is no buffer for its message, unless one of
+// the SRQ has come just now.
+func (q *pair) starve(l *link) (fed bool) {
+	if q.srq != nil && q.srq.starve(q) {
+		return true
+	}
+	q.unready = true
+	l.in.show()
+	if l.in.notReady() {
+		l.bell.ring()
+	}
+	return false
+}
+
 // broken takes the QP into error for what the peer sent; receiving is held.
 func (q *pair) broken(l *link, status verbs.Status, event verbs.EventType) bool {
-	l.in.show()
-	l.in.refuse(status)
-	l.bell.ring()
 	if old := q.state.Swap(int32(verbs.Err)); verbs.QPState(old) != verbs.Err {
 		q.host.events.add(verbs.Event{Type: event, QP: q, QPN: q.self.QPN})
 	}
+	l.in.show()
+	l.in.refuse(status)
+	l.bell.ring()
 	return false
 }
 
@@ -155,6 +180,9 @@ func (q *pair) take() bool {
 		q.current.ID, q.current.SGEs = wr.ID, append(q.current.SGEs[:0], wr.SGEs...)
 		q.buffers.Pop()
 		q.busy = true
+	}
+	if q.busy {
+		q.unready = false
 	}
 	return q.busy
 }
@@ -171,18 +199,19 @@ func (q *pair) scatter(l *link, rec *record) bool {
 	if status == verbs.StatusOK {
 		return true
 	}
-	q.received(&verbs.WC{ID: q.current.ID, Status: status, Op: verbs.OpRecv}, false)
 	q.busy, q.got = false, 0
-	if q.attr.Type != verbs.RC {
+	if q.attr.Type == verbs.RC {
+		refusal := verbs.StatusRemoteInvalidRequest
+		if status == verbs.StatusLocalProtection {
+			refusal = verbs.StatusRemoteOperation
+		}
+		q.broken(l, refusal, verbs.EventQPRequest)
+	} else {
 		q.skipping = rec.flags&lastFlag == 0
 		l.in.pop(rec)
-		return false
 	}
-	refusal := verbs.StatusRemoteInvalidRequest
-	if status == verbs.StatusLocalProtection {
-		refusal = verbs.StatusRemoteOperation
-	}
-	return q.broken(l, refusal, verbs.EventQPRequest)
+	q.received(&verbs.WC{ID: q.current.ID, Status: status, Op: verbs.OpRecv}, false)
+	return false
 }
 
 // fill copies data to memory from an offset of it on.

@@ -4,6 +4,7 @@ package shm
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"heddle/verbs"
@@ -19,6 +20,7 @@ type receives struct {
 	posted *queue.Recvs // guarded by mu, as all below
 	limit  int
 	users  int
+	hungry []*pair // that have messages and no buffer
 	closed bool
 }
 
@@ -34,30 +36,54 @@ func (d *domain) CreateSRQ(a verbs.SRQAttr) (verbs.SRQ, error) {
 }
 
 func (s *receives) PostRecv(wr *verbs.RecvWR) error {
+	s.mu.Lock()
 	err := s.post(wr)
-	s.domain.host.bell.ring()
+	s.feed()
 	return err
 }
 
-func (s *receives) post(wr *verbs.RecvWR) error {
-	if err := wr.Check(s.sge); err != nil {
-		return err
-	}
+// starve keeps a QP that there was no buffer for; true where there is one now.
+func (s *receives) starve(q *pair) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.posted.Len() > 0 {
+		return true
+	}
+	if !slices.Contains(s.hungry, q) {
+		s.hungry = append(s.hungry, q)
+	}
+	return false
+}
+
+// feed gives up mu, and has the QPs that starve look for buffers.
+func (s *receives) feed() {
+	hungry := s.hungry
+	s.hungry = nil
+	s.mu.Unlock()
+	for _, q := range hungry {
+		q.pull()
+	}
+}
+
+// post keeps a buffer; mu is held.
+func (s *receives) post(wr *verbs.RecvWR) error {
 	if s.closed {
 		return &verbs.OpError{Verb: "post receive", ID: wr.ID, Err: verbs.ErrClosed}
+	}
+	if err := wr.Check(s.sge); err != nil {
+		return err
 	}
 	return s.posted.Push(wr)
 }
 
 func (s *receives) PostRecvs(wrs []verbs.RecvWR) (n int, err error) {
+	s.mu.Lock()
 	for n < len(wrs) && err == nil {
 		if err = s.post(&wrs[n]); err == nil {
 			n++
 		}
 	}
-	s.domain.host.bell.ring()
+	s.feed()
 	return n, err
 }
 

@@ -27,7 +27,10 @@ type header struct {
 	head  atomic.Uint64 // bytes that are read
 	rnr   atomic.Uint64 // head+1 of a message for which there is no buffer
 	ticks atomic.Uint64 // grows when the reader was kicked, and lives
-	_     [40]byte
+	// accused is the Status that a request of the reader came to by what it asked
+	// of the writer's memory, 0 for none.
+	accused atomic.Uint32
+	_       [36]byte
 	// fail is the Status that requests of the writer come to, 0 for none; in a
 	// line of its own, which is looked at before each request.
 	fail atomic.Uint32
