@@ -91,12 +91,11 @@ func (e *env) featureRefused(f feature) (err error) {
 		}
 		return verbs.ErrNotSupported
 	case featureInline:
-		a, wr := e.sender(verbs.RC)
-		wr.Op, wr.Flags, wr.SGEs, wr.InlineData = e.oneSided(), verbs.Inline, nil, make([]byte, 1)
-		if err := a.qp.PostSend(&wr); !errors.Is(err, verbs.ErrInlineLength) && !errors.Is(err, verbs.ErrInvalid) {
-			return err
+		c := e.near.cq(4)
+		_, err = e.near.pd.CreateQP(verbs.QPAttr{Type: verbs.RC, SendCQ: c.CQ, RecvCQ: c.CQ, Inline: 1})
+		if errors.Is(err, verbs.ErrInvalid) {
+			return verbs.ErrNotSupported // it is beyond a limit of nothing
 		}
-		return verbs.ErrNotSupported // a limit of nothing
 	case noFeature:
 	}
 	return err

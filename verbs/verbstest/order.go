@@ -223,13 +223,16 @@ func fetchOrder(e *env) {
 		}
 	}()
 	defer func() { close(stop); <-stopped }()
-	for round := range 4 * e.suite.Rounds {
+	for changes, last := 0, uint64(0); changes < e.suite.Rounds; {
 		a.do(verbs.SendWR{Op: verbs.OpRead, SGEs: []verbs.SGE{r.ma.SGE(guard, 8*words)}, RemoteAddr: r.mb.addr(base), RKey: r.mb.RKey()})
 		first := r.ma.word(guard)
 		for i := 1; i < words; i++ {
 			if got := r.ma.word(guard + 8*i); got < first {
-				e.Fatalf("READ number %d: word 0 is %d, word %d was fetched earlier: %d", round, first, i, got)
+				e.Fatalf("word 0 is %d, word %d was fetched earlier: %d", first, i, got)
 			}
+		}
+		if first != last {
+			changes, last = changes+1, first
 		}
 	}
 }
