@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"heddle/cli/text"
 	"heddle/route"
@@ -66,4 +68,17 @@ func (d *dumper) dump(s sm.Subnet, routing bool) (done string, err error) {
 		}
 	}
 	return fmt.Sprintf("%s in %s\n", text.Count(len(files), "file"), d.dir), nil
+}
+
+// isDirectory tells what is wrong with a directory that is to be written to; none
+// is as good.
+func isDirectory(name string) error {
+	if name == "" {
+		return nil
+	}
+	info, err := os.Stat(name)
+	if err == nil && !info.IsDir() {
+		err = &os.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 
@@ -65,6 +66,9 @@ func (s *smSetup) take(flags smFlags, conf *confFile, notes confNotes) error {
 	cfg, err := s.app.smConfig(flags, s.log.Logger)
 	if err != nil {
 		return err
+	}
+	if err := isDirectory(flags.files.dumps); err != nil {
+		return fmt.Errorf("--dump-dir: %w", err)
 	}
 	cfg.Swept = s.swept
 	s.flags, s.conf, s.cfg = flags, conf, cfg

@@ -72,8 +72,7 @@ func (m *Manager) serveGroups(ctx context.Context) error {
 		return nil // the first sweep takes them
 	}
 	if at, ok := m.groupsDue(); ok && time.Now().Before(at) {
-		m.save(ctx)
-		m.tellGroups()
+		m.tellGroups(ctx)
 		return nil
 	}
 	before := m.stages
@@ -101,8 +100,7 @@ func (m *Manager) takeGroups(ctx context.Context) (mlids int) {
 			src[mlid] = t.Ports(mlid, group.Ports{})
 		}
 	})
-	m.save(ctx)
-	m.tellGroups()
+	m.tellGroups(ctx)
 	if batch.ID == 0 {
 		return 0
 	}
@@ -287,8 +285,7 @@ func (m *Manager) settledGroups(ctx context.Context) {
 			return true
 		})
 	})
-	m.tellGroups()
-	m.save(ctx)
+	m.tellGroups(ctx)
 }
 
 // read asks for blocks of multicast tables of which it is not known what the

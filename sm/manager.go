@@ -156,6 +156,7 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 	}
 	m.deadlock(lfts, r)
 	m.tellPorts(m.show(lfts))
+	m.save(ctx)
 	m.lfts = lfts
 	m.tellSwept(r)
 	m.cfg.Log.Info("subnet up", "nodes", r.Nodes, "switches", r.Switches, "engine", r.Engine,

@@ -36,6 +36,14 @@ func (d *redo) after(now time.Time, r *Report, faults []fabric.Fault, interval t
 	}
 }
 
+// begin takes note of something undone that no sweep left: the next look is for
+// it, unless a sweep is to come anyway.
+func (d *redo) begin(now time.Time, interval time.Duration) {
+	if d.wait == 0 {
+		*d = redo{wait: interval, at: now}
+	}
+}
+
 // due tells whether the time has come. Looks come in an interval, and none is
 // missed for being a little early.
 func (d *redo) due(now time.Time, interval time.Duration) bool {

@@ -33,7 +33,13 @@ func TestRedo(t *testing.T) {
 		d.after(now, &Report{}, silent, interval)
 	}
 	now = now.Add(interval)
+	if d.begin(now, interval); d.due(now.Add(5*interval), interval) {
+		t.Error("what is left undone anew changed the wait")
+	}
 	if d.after(now, &Report{}, nil, interval); d.due(now.Add(time.Hour), interval) {
 		t.Error("all was done in the end")
+	}
+	if d.begin(now, interval); !d.due(now, interval) {
+		t.Error("what is left undone between sweeps waits")
 	}
 }

@@ -203,11 +203,11 @@ func (m *Manager) look(ctx context.Context) error {
 		}
 	}
 	why := ""
-	if m.redo.due(time.Now(), m.cfg.Interval) {
-		why = "the last sweep left something undone"
-	}
 	if len(m.batches) > 0 {
-		why = "multicast tables are not all written"
+		m.redo.begin(time.Now(), m.cfg.Interval)
+	}
+	if m.redo.due(time.Now(), m.cfg.Interval) {
+		why = "something is left undone"
 	}
 	take := func() (n *subnet.Node, ok bool) {
 		if len(switches) == 0 {

@@ -154,15 +154,23 @@ func (m *Manager) untold() bool {
 	return len(m.entries) > 0
 }
 
-// tellGroups reports groups that were created or deleted.
-func (m *Manager) tellGroups() {
+// tellGroups has what changed be kept, and then reports groups that were created
+// or deleted.
+func (m *Manager) tellGroups(ctx context.Context) {
 	m.entriesMu.Lock()
 	entries := m.entries
 	m.entries = nil
 	m.entriesMu.Unlock()
-	for i := range entries {
-		m.report(m.server().GroupReports(&entries[i], m.cfg.Ports.Manager))
-	}
+	server, manager := m.server(), m.cfg.Ports.Manager
+	m.keeper.keep(ctx, server.era, func(err error) {
+		if err != nil {
+			m.lost(err)
+			return
+		}
+		for i := range entries {
+			m.report(server.GroupReports(&entries[i], manager))
+		}
+	})
 }
 
 // tellPorts reports GIDs that came or went with a sweep.
