@@ -137,7 +137,11 @@ func (q *qp) measure(wr *verbs.SendWR) (length int, status verbs.Status) {
 }
 
 func (q *qp) fits(length int) verbs.Status {
-	if length > q.net.cfg.Profile.maxMessage() || q.attr.Type == verbs.UD && length > q.mtu {
+	most := q.net.cfg.Profile.MaxMessage
+	if most == 0 || q.attr.Type == verbs.UD {
+		most = q.mtu // of one packet
+	}
+	if length > most {
 		return verbs.StatusLocalLength
 	}
 	return verbs.StatusOK
