@@ -74,13 +74,14 @@ const (
 	spinFast = 256
 )
 
-// spinTime is how long a wait looks again and again before it sleeps. With two
-// CPUs it takes one of them from its peer.
+// spinTime is how long a wait looks again and again before it sleeps. It is more
+// than a sleeping peer needs to wake and to answer, or two of them would put each
+// other to sleep for ever. With two CPUs it takes one of them from the peer.
 func spinTime() time.Duration {
 	if runtime.NumCPU() <= 2 {
-		return 20 * time.Microsecond
+		return 40 * time.Microsecond
 	}
-	return 50 * time.Microsecond
+	return 100 * time.Microsecond
 }
 
 // look is what a wait waits for. Sleepy says that the wait sleeps next if there
@@ -109,19 +110,22 @@ func (o *opened) await(ctx context.Context, done look) error {
 }
 
 func (o *opened) sleep(ctx context.Context, done look) error {
-	if !o.enterWait(2) {
+	if !o.enterWait() {
 		return verbs.ErrClosed
 	}
 	defer o.waits.Done()
-	stop := context.AfterFunc(ctx, func() {
-		o.bell.ring()
-		o.waits.Done()
-	})
-	defer func() {
-		if stop() {
+	if ctx.Done() != nil {
+		o.waits.Add(1)
+		stop := context.AfterFunc(ctx, func() {
+			o.bell.ring()
 			o.waits.Done()
-		}
-	}()
+		})
+		defer func() {
+			if stop() {
+				o.waits.Done()
+			}
+		}()
+	}
 	for {
 		atomic.StoreUint32(o.bell.word, 1)
 		ok, longest, err := done(true)
@@ -139,13 +143,13 @@ func (o *opened) sleep(ctx context.Context, done look) error {
 }
 
 // enterWait counts who uses the bell; false for a context that is closed.
-func (o *opened) enterWait(n int) bool {
+func (o *opened) enterWait() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed.Load() {
 		return false
 	}
-	o.waits.Add(n)
+	o.waits.Add(1)
 	return true
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -291,3 +292,6 @@ func echo(n *node, _ hello, _ *gob.Decoder) error {
 		}
 	}
 }
+
+// load is a word of memory that a peer may write to.
+func (n *node) load(offset int) uint64 { return atomic.LoadUint64(n.word(offset)) }
