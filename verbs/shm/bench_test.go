@@ -71,7 +71,7 @@ func BenchmarkWriteLatency(b *testing.B) {
 				if err := a.qp.PostSend(&wr); err != nil {
 					b.Fatal(err)
 				}
-				if err := a.ctx.Await(context.Background(), ready); err != nil {
+				if err := a.ctx.Await(b.Context(), ready); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -95,7 +95,7 @@ func BenchmarkSendLatency(b *testing.B) {
 				if a.qp.PostRecv(&buffer) != nil || a.qp.PostSend(&wr) != nil {
 					b.Fatal("posts")
 				}
-				n, err := verbs.Await(context.Background(), a.cq, wcs)
+				n, err := verbs.Await(b.Context(), a.cq, wcs)
 				if n != 1 || err != nil || wcs[0].Status != verbs.StatusOK {
 					b.Fatal(n, err, wcs[0])
 				}

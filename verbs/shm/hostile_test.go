@@ -65,7 +65,7 @@ func (p *party) newPair(t testing.TB, service verbs.QPType) *pair {
 
 func joinPairs(t testing.TB, a, b *pair) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	got := make(chan error, 1)
 	go func() { got <- a.Connect(ctx, b.Endpoint()) }()
@@ -79,7 +79,7 @@ func works(t testing.TB, a, b *party) {
 	t.Helper()
 	x, y := a.newPair(t, verbs.RC), b.newPair(t, verbs.RC)
 	joinPairs(t, x, y)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := errors.Join(
 		y.PostRecv(&verbs.RecvWR{ID: 1, SGEs: []verbs.SGE{b.mr.SGE(0, 8)}}),
@@ -215,7 +215,7 @@ func letIn(t *testing.T, q *pair, conn *net.UnixConn, me *endpoint) {
 	if err := send(conn, hello, rings, q.host.bell.file, q.host.board.reading); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := errors.Join(q.Connect(ctx, me.AppendTo(nil)), rings.Close()); err != nil {
 		t.Fatal(err)
@@ -312,7 +312,7 @@ func TestHostileHandshake(t *testing.T) {
 		if err := send(conn, &frame{Kind: helloFrame, To: q.self.QPN, Secret: q.self.Secret, From: me}, files...); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		if err := q.Connect(ctx, me.AppendTo(nil)); err == nil {
 			t.Errorf("%s: connected", name)
 		}

@@ -136,7 +136,7 @@ func connect(t testing.TB, a, b *node) {
 
 // soon is a context for what must not hang.
 func soon(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }

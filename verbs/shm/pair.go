@@ -213,7 +213,7 @@ func (q *pair) enterErr() bool {
 // reset forgets everything, as if the QP were new.
 func (q *pair) reset() {
 	q.state.Store(int32(verbs.Reset))
-	q.disconnect()
+	_ = q.disconnect() // what was parked may be closed
 	q.sending.Lock()
 	for q.posted.Len() > 0 {
 		q.posted.Pop()

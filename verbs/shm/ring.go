@@ -158,11 +158,6 @@ func newReader(h *header, data []byte) reader {
 	return reader{header: h, data: data, mask: uint64(len(data)/2) - 1}
 }
 
-// waiting tells whether there is a record.
-func (r *reader) waiting() bool {
-	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&r.data[r.pos&r.mask]))) != 0
-}
-
 // peek is the oldest record; ok is false where there is none. It is checked, but
 // for what is in more and data, which may change while it is read.
 func (r *reader) peek(rec *record) (ok bool, err error) {

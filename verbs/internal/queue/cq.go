@@ -49,22 +49,44 @@ func NewCQ(a verbs.CQAttr, most int, failed func()) (*CQ, error) {
 // Push adds a completion, by any goroutine. Wanted says that it is solicited.
 func (c *CQ) Push(wc verbs.WC, wanted bool) {
 	c.mu.Lock()
+	overran := !c.add(&wc, wanted)
+	c.mu.Unlock()
+	if overran && c.failed != nil {
+		c.failed()
+	}
+}
+
+// PushAll adds several, in order.
+func (c *CQ) PushAll(wcs []verbs.WC, wanted bool) {
+	overran := false
+	c.mu.Lock()
+	for i := range wcs {
+		overran = !c.add(&wcs[i], wanted) || overran
+	}
+	c.mu.Unlock()
+	if overran && c.failed != nil {
+		c.failed()
+	}
+}
+
+// add is false for the one that overruns the CQ; mu is held.
+func (c *CQ) add(wc *verbs.WC, wanted bool) bool {
 	n := int(c.waiting.Load())
 	if c.overrun || n == len(c.ring) {
 		first := !c.overrun
 		c.overrun = true
 		c.over.Store(true)
 		c.signal(true)
-		c.mu.Unlock()
-		if first && c.failed != nil {
-			c.failed()
-		}
-		return
+		return !first
 	}
-	c.ring[(c.first+n)%len(c.ring)] = wc
+	at := c.first + n
+	if at >= len(c.ring) {
+		at -= len(c.ring)
+	}
+	c.ring[at] = *wc
 	c.waiting.Store(int32(n + 1))
 	c.signal(wanted || wc.Status != verbs.StatusOK)
-	c.mu.Unlock()
+	return true
 }
 
 // signal makes the event that is wanted; mu is held.
