@@ -87,6 +87,11 @@ func (r *region) setWord(offset int, v uint64) {
 	atomic.StoreUint64(r.at(offset), v)
 }
 
+// load8 is such a word, as bytes.
+func (r *region) load8(offset int) []byte {
+	return binary.NativeEndian.AppendUint64(nil, atomic.LoadUint64(r.at(offset)))
+}
+
 func (r *region) at(offset int) *uint64 {
 	return (*uint64)(unsafe.Pointer(&r.Memory().Bytes()[offset]))
 }
