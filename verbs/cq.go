@@ -7,7 +7,8 @@ import (
 // CQAttr is what a CQ is to be like.
 type CQAttr struct {
 	// Depth is how many completions it has to hold; one more than that, and the
-	// CQ and its QPs go into error (see EventCQ).
+	// CQ and its QPs go into error (see EventCQ). Those that it holds can still be
+	// polled. Its QPs may get there a moment after the event.
 	Depth int
 	// Vector is the device's interrupt to use.
 	Vector int

@@ -17,15 +17,31 @@ func TestConformance(t *testing.T) {
 	}})
 }
 
+// TestConformanceTwoProcesses: the far context is of another process.
+func TestConformanceTwoProcesses(t *testing.T) {
+	peer := verbstest.Start(t)
+	verbstest.Run(t, verbstest.Suite{Open: func(tb testing.TB) (near, far verbs.Context) {
+		far, err := peer.Open()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return open(tb), far
+	}})
+}
+
 func open(tb testing.TB) verbs.Context {
 	tb.Helper()
-	devices, err := shm.Provider{}.Devices()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	ctx, err := devices[0].Open()
+	ctx, err := openShm()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return ctx
+}
+
+func openShm() (verbs.Context, error) {
+	devices, err := shm.Provider{}.Devices()
+	if err != nil {
+		return nil, err
+	}
+	return devices[0].Open()
 }

@@ -15,6 +15,7 @@ import (
 
 	"heddle/verbs"
 	"heddle/verbs/shm"
+	"heddle/verbs/verbstest"
 )
 
 // node is a context with memory and a QP.
@@ -231,6 +232,7 @@ var roles = map[string]func(n *node, peer hello, in *gob.Decoder) error{
 }
 
 func TestMain(m *testing.M) {
+	verbstest.Main(openShm)
 	role := os.Getenv(roleVar)
 	if role == "" {
 		os.Exit(m.Run())

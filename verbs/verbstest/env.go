@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -254,6 +255,22 @@ func (q *end) is(want verbs.QPState) {
 	q.e.Helper()
 	if got, err := q.qp.State(); got != want || err != nil {
 		q.e.Errorf("%s QP is in %v (%v), want %v", q.name, got, err, want)
+	}
+}
+
+// becomes waits until a QP is in a state that nothing tells of.
+func (q *end) becomes(want verbs.QPState) {
+	q.e.Helper()
+	for {
+		got, err := q.qp.State()
+		q.e.must("state", err)
+		if got == want {
+			return
+		}
+		if q.e.ctx.Err() != nil {
+			q.e.Fatalf("%s QP stays in %v, want %v", q.name, got, want)
+		}
+		runtime.Gosched()
 	}
 }
 

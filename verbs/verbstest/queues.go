@@ -153,7 +153,7 @@ func overrun(e *env) {
 	}
 	_, err := c.Poll(make([]verbs.WC, 1))
 	e.wants("Poll after an overrun", err, verbs.ErrCQOverrun)
-	a.is(verbs.Err)
+	a.becomes(verbs.Err)
 	e.works(other, another)
 }
 
