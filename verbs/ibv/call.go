@@ -70,21 +70,50 @@ func ptr[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
 // gate lets the owner of a queue close it while another goroutine may be
 // posting to it or polling it. The assembly enters and leaves it.
-type gate struct{ shut, busy uint32 }
+type gate struct {
+	shut, busy uint32
+	// fenced has who enters make a barrier: where the kernel makes none for us.
+	fenced uint32
+}
+
+// newGate is an open gate.
+func (l *library) newGate() gate {
+	if l.barrier {
+		return gate{}
+	}
+	return gate{fenced: 1}
+}
 
 // close waits until nobody is within, and lets nobody in any more.
 func (g *gate) close() {
 	atomic.StoreUint32(&g.shut, 1)
+	if g.fenced == 0 {
+		_ = membarrier(membarrierPrivate) // it was registered, so it does not fail
+	}
 	for atomic.LoadUint32(&g.busy) != 0 {
 		runtime.Gosched()
 	}
+}
+
+// The commands of membarrier(2).
+const (
+	membarrierPrivate  = 1 << 3
+	membarrierRegister = 1 << 4
+)
+
+// membarrier has every thread of the process that runs make a full barrier.
+func membarrier(command uintptr) error {
+	if _, _, errno := syscall.Syscall(sysMembarrier, command, 0, 0); errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 // dataCall is a call of the data path. It is prepared once, for each queue.
 type dataCall struct {
 	fn, a1, a2, a3 uintptr
 	ret            int64
-	gate           *gate
+	gate           *gate // nil for calls under a lock
 	kernel         bool // the function may enter the kernel
 }
 

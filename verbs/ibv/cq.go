@@ -33,9 +33,9 @@ type cq struct {
 	call dataCall
 	wcs  []ibvWC
 
-	mu      sync.Mutex // of Arm
-	armCall dataCall
-	armGate gate
+	mu      sync.Mutex
+	armCall dataCall // guarded by mu
+	closed  bool     // guarded by mu
 
 	// datagrams are the numbers of the UD queue pairs that receive here. Devices
 	// say of a connection's messages too that they came with a GRH, which is not
@@ -85,11 +85,12 @@ func (q *cq) create(a verbs.CQAttr) (err error) {
 	}
 	q.depth = int(q.c.Depth)
 	q.wcs = make([]ibvWC, pollAtOnce)
+	q.gate = lib.newGate()
 	q.call = dataCall{
 		fn: q.ctx.c.Ops.PollCQ, a1: ptr(q.c), a3: ptr(&q.wcs[0]),
 		gate: &q.gate, kernel: q.ctx.kernel,
 	}
-	q.armCall = dataCall{fn: q.ctx.c.Ops.ReqNotifyCQ, a1: ptr(q.c), gate: &q.armGate, kernel: q.ctx.kernel}
+	q.armCall = dataCall{fn: q.ctx.c.Ops.ReqNotifyCQ, a1: ptr(q.c), kernel: q.ctx.kernel}
 	return nil
 }
 
@@ -202,18 +203,17 @@ func (q *cq) setDatagrams(qpn uint32, there bool) {
 func (q *cq) Arm(solicitedOnly bool) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.closed {
+		return q.ctx.failed("arm CQ", verbs.ErrClosed)
+	}
 	q.armCall.a2 = 0
 	if solicitedOnly {
 		q.armCall.a2 = 1
 	}
-	switch ret := q.armCall.run(); ret {
-	case 0:
-		return nil
-	case shut:
-		return q.ctx.failed("arm CQ", verbs.ErrClosed)
-	default:
+	if ret := q.armCall.run(); ret != 0 {
 		return q.ctx.failed("arm CQ", errnoOf(ret))
 	}
+	return nil
 }
 
 // Wait waits for an event.
@@ -245,7 +245,9 @@ func (q *cq) Close() error {
 	}
 	defer q.ctx.life.release()
 	q.gate.close()
-	q.armGate.close()
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
 	q.ctx.events.remove(ptr(q.c))
 	return q.ctx.failed("destroy CQ", q.destroy())
 }

@@ -107,7 +107,9 @@ func (m mappings) find(fn uintptr) (file string, ok bool) {
 	return "", false
 }
 
-var driverFile = regexp.MustCompile(`^lib(\w+)-rdmav\d+\.so`)
+// driverFile is the name of a driver's file. Those of drivers with functions of
+// their own to export are links to libraries, which is what is mapped.
+var driverFile = regexp.MustCompile(`^lib(\w+)(?:-rdmav\d+\.so|\.so\.\d)`)
 
 // userSpace are the drivers whose post and poll never enter the kernel.
 var userSpace = map[string]bool{

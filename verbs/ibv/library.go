@@ -16,6 +16,7 @@ import (
 // library holds the addresses of libibverbs' functions.
 type library struct {
 	errnoLocation uintptr // of libc
+	barrier       bool    // the kernel makes barriers for us
 
 	getDeviceList, freeDeviceList    uintptr
 	openDevice, closeDevice          uintptr
@@ -55,6 +56,7 @@ func load(name string) (*library, error) {
 	if lib.errnoLocation, err = purego.Dlsym(purego.RTLD_DEFAULT, "__errno_location"); err != nil {
 		return nil, fmt.Errorf("libc: %w: %w", err, verbs.ErrNoDevice)
 	}
+	lib.barrier = membarrier(membarrierRegister) == nil
 	return lib, nil
 }
 

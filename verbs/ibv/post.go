@@ -25,8 +25,9 @@ type sendQueue struct {
 	bad    uintptr // the request that the library did not take
 }
 
-func (s *sendQueue) init(fn, at uintptr, kernel bool) {
-	s.call = dataCall{fn: fn, a1: at, a2: ptr(&s.wrs[0]), a3: ptr(&s.bad), gate: &s.gate, kernel: kernel}
+func (s *sendQueue) init(c *deviceContext, fn, at uintptr) {
+	s.gate = c.lib.newGate()
+	s.call = dataCall{fn: fn, a1: at, a2: ptr(&s.wrs[0]), a3: ptr(&s.bad), gate: &s.gate, kernel: c.kernel}
 }
 
 // recvQueue is that of a receive queue, or an SRQ.
@@ -38,8 +39,9 @@ type recvQueue struct {
 	sges int // that a request may have
 }
 
-func (r *recvQueue) init(fn, at uintptr, kernel bool, sges int) {
-	r.call = dataCall{fn: fn, a1: at, a2: ptr(&r.wrs[0]), a3: ptr(&r.bad), gate: &r.gate, kernel: kernel}
+func (r *recvQueue) init(c *deviceContext, fn, at uintptr, sges int) {
+	r.gate = c.lib.newGate()
+	r.call = dataCall{fn: fn, a1: at, a2: ptr(&r.wrs[0]), a3: ptr(&r.bad), gate: &r.gate, kernel: c.kernel}
 	r.sges = sges
 }
 

@@ -155,8 +155,8 @@ func (q *qp) filled(raw *ibvQPInitAttr) {
 		a.RecvWR, a.RecvSGE = int(raw.Cap.RecvWR), int(raw.Cap.RecvSGE)
 	}
 	a.GID, a.GIDType = q.gid.GID, q.gid.Type
-	q.send.init(ops.PostSend, ptr(q.c), q.ctx.kernel)
-	q.recv.init(ops.PostRecv, ptr(q.c), q.ctx.kernel, a.RecvSGE)
+	q.send.init(q.ctx, ops.PostSend, ptr(q.c))
+	q.recv.init(q.ctx, ops.PostRecv, ptr(q.c), a.RecvSGE)
 	hello := endpoint{
 		Type: a.Type, Link: q.link, MTU: a.MTU, Reads: uint8(min(a.Reads, 255)), GIDType: q.gid.Type,
 		QPN: ib.QPN(q.c.Num), PSN: q.psn, QKey: a.QKey, GID: q.gid.GID,

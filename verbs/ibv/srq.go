@@ -47,7 +47,7 @@ func (s *srq) create() (err error) {
 		return err
 	}
 	s.attr = verbs.SRQAttr{WR: int(raw.Attr.WR), SGE: int(raw.Attr.SGE)}
-	s.recv.init(c.c.Ops.PostSRQRecv, ptr(s.c), c.kernel, s.attr.SGE)
+	s.recv.init(c, c.c.Ops.PostSRQRecv, ptr(s.c), s.attr.SGE)
 	return nil
 }
 

@@ -32,18 +32,25 @@ TEXT control(SB), NOSPLIT, $16
 	RET
 
 // data calls one of the functions that post and poll, unless its gate is shut.
-// The exchange is a full barrier, so that either we see that the gate is shut
-// or who shut it sees that we are busy.
-// struct data { fn, args[3], ret, gate }; struct gate { shut, busy uint32 }
+// Between saying that we are busy and looking whether the gate is shut belongs a
+// full barrier, so that either we see that, or who shut it sees that we are busy.
+// Who shuts it makes that barrier for us where the kernel can do so (membarrier):
+// it would cost more than all else here. Without a gate there is none to pass.
+// struct data { fn, args[3], ret, gate }; struct gate { shut, busy, fenced uint32 }
 GLOBL ·dataStub(SB), NOPTR|RODATA, $8
 DATA ·dataStub(SB)/8, $data(SB)
 TEXT data(SB), NOSPLIT, $16
 	MOVQ  40(DI), CX
-	MOVL  $1, AX
-	XCHGL AX, 4(CX)
+	MOVQ  DI, 0(SP)
+	TESTQ CX, CX
+	JEQ   call
+	MOVL  $1, 4(CX)
+	CMPL  8(CX), $0
+	JNE   fence
+look:
 	CMPL  0(CX), $0
 	JNE   shut
-	MOVQ  DI, 0(SP)
+call:
 	MOVQ  24(DI), DX
 	MOVQ  16(DI), SI
 	MOVQ  0(DI), R10
@@ -54,8 +61,14 @@ TEXT data(SB), NOSPLIT, $16
 	MOVQ  40(DI), CX
 	MOVLQSX AX, AX
 	MOVQ  AX, 32(DI)
+	TESTQ CX, CX
+	JEQ   done
 	MOVL  $0, 4(CX)
+done:
 	RET
+fence:
+	MFENCE
+	JMP  look
 shut:
 	MOVL $0, 4(CX)
 	MOVQ $0x100000000, AX // no int of C

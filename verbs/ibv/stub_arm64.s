@@ -31,11 +31,13 @@ GLOBL ·dataStub(SB), NOPTR|RODATA, $8
 DATA ·dataStub(SB)/8, $data(SB)
 TEXT data(SB), NOSPLIT, $16
 	MOVD  40(R0), R9
+	CBZ   R9, call
 	ADD   $4, R9, R11
 	MOVW  $1, R10
 	STLRW R10, (R11)
 	LDARW (R9), R10
 	CBNZW R10, shut
+call:
 	MOVD  R0, 8(RSP)
 	MOVD  R0, R9
 	MOVD  8(R9), R0
@@ -47,8 +49,10 @@ TEXT data(SB), NOSPLIT, $16
 	SXTW  R0, R0
 	MOVD  R0, 32(R9)
 	MOVD  40(R9), R9
+	CBZ   R9, done
 	ADD   $4, R9, R11
 	STLRW ZR, (R11)
+done:
 	RET
 shut:
 	STLRW ZR, (R11)

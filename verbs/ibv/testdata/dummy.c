@@ -174,7 +174,7 @@ int ibv_query_device(void *ctx, char *a)
 	U32(a, 116) = 1 << 24;
 	static const int limits[] = { 108, 112, 120, 128, 132, 136, 140, 144, 156, 176, 188, 200, 212, 216, 220 };
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
-		U32(a, limits[i]) = 16 + 16 * i;
+		U32(a, limits[i]) = 64 + 16 * i;
 	U32(a, 164) = 2;
 	U8(a, 227) = 1;
 	return 0;
@@ -373,7 +373,10 @@ int ibv_detach_mcast(void *qp, void *group, uint16_t lid) { (void)qp, (void)grou
 
 int ibv_get_async_event(void *ctx, void *event)
 {
-	return read(U32(ctx, 268), event, 16) == 16 ? 0 : -1;
+	ssize_t n = read(U32(ctx, 268), event, 16);
+	if (n == 0)
+		errno = EIO;
+	return n == 16 ? 0 : -1;
 }
 
 void ibv_ack_async_event(void *event) { (void)event; }

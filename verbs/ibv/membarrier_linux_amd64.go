@@ -1,0 +1,4 @@
+package ibv
+
+// sysMembarrier is the number of membarrier(2).
+const sysMembarrier = 324
