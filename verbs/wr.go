@@ -76,7 +76,8 @@ type WC struct {
 	ID     uint64
 	Status Status
 	// Op, ByteLen, Imm and Src are of a successful one only, ID, Status and QPN
-	// of any.
+	// of any. At the sender Op may leave out the immediate: OpSend or OpWrite, as
+	// adapters say no more.
 	Op Op
 	// ByteLen counts the bytes that came, with a datagram's 40 for the GRH; for
 	// OpRecvWriteImm it is the length of the WRITE.
