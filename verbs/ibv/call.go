@@ -114,7 +114,7 @@ type dataCall struct {
 	fn, a1, a2, a3 uintptr
 	ret            int64
 	gate           *gate // nil for calls under a lock
-	kernel         bool // the function may enter the kernel
+	kernel         bool  // the function may enter the kernel
 }
 
 // shut is the result of a call to a queue that was closed.

@@ -4,7 +4,9 @@ package ibv
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"syscall"
 	"unsafe"
 
 	"heddle/verbs"
@@ -16,6 +18,9 @@ import (
 func (q *qp) Connect(ctx context.Context, peer []byte) error {
 	q.change.Lock()
 	defer q.change.Unlock()
+	if err := q.life.use(func() error { return nil }); err != nil {
+		return q.failed("connect", err)
+	}
 	if q.ctx.iwarp {
 		return q.failed("connect", fmt.Errorf("iWARP connects by a connection manager, of which there is none here: %w", verbs.ErrNotSupported))
 	}
@@ -34,6 +39,9 @@ func (q *qp) Connect(ctx context.Context, peer []byte) error {
 		if err := q.life.use(func() error { return q.modify(raw, mask) }); err != nil {
 			return q.failed("connect", fmt.Errorf("from GID %v (%v) to %s: %w", q.gid.GID, q.gid.Type, to.text(), sentinel(err)))
 		}
+	}
+	if to != nil {
+		q.mtu.Store(uint32(min(q.attr.MTU, to.MTU)))
 	}
 	return nil
 }
@@ -134,26 +142,34 @@ func (q *qp) Modify(to verbs.QPState) error {
 	q.change.Lock()
 	defer q.change.Unlock()
 	err := q.life.use(func() error {
-		switch to { //nolint:exhaustive // the others need Connect, or are the device's
-		case verbs.Init:
-			if verbs.QPState(q.state.Load()) != verbs.Reset {
-				return verbs.ErrState
-			}
-			return q.toInit()
-		case verbs.Reset, verbs.Err, verbs.SQD:
-			return q.modify(&ibvQPAttr{State: uint32(to)}, qpStateFlag)
-		case verbs.RTS:
-			return q.resume()
+		if !mayGo(verbs.QPState(q.state.Load()), to) {
+			return verbs.ErrState
 		}
-		return verbs.ErrInvalid
+		if to == verbs.Init {
+			return q.toInit()
+		}
+		err := q.modify(&ibvQPAttr{State: uint32(to)}, qpStateFlag)
+		if errors.Is(err, syscall.EINVAL) {
+			// The device is in another state by itself.
+			return fmt.Errorf("%w: %w", verbs.ErrState, err)
+		}
+		return err
 	})
 	return q.failed("modify QP to "+to.String(), err)
 }
 
-// resume takes the QP from SQD or SQE to RTS.
-func (q *qp) resume() error {
-	if s := verbs.QPState(q.state.Load()); s != verbs.SQD && s != verbs.RTS {
-		return verbs.ErrState
+// mayGo tells whether Modify may do that, as far as is known here: a QP that was
+// taken to RTS may be in SQE.
+func mayGo(from, to verbs.QPState) bool {
+	switch to { //nolint:exhaustive // the others need Connect, or are the device's
+	case verbs.Reset, verbs.Err:
+		return true
+	case verbs.Init:
+		return from == verbs.Reset
+	case verbs.SQD:
+		return from == verbs.RTS || from == verbs.SQD
+	case verbs.RTS:
+		return from == verbs.RTS || from == verbs.SQD
 	}
-	return q.modify(&ibvQPAttr{State: uint32(verbs.RTS)}, qpStateFlag)
+	return false
 }

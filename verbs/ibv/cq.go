@@ -100,6 +100,9 @@ func (q *cq) Poll(into []verbs.WC) (n int, err error) {
 		want := min(len(into)-n, pollAtOnce)
 		q.call.a2 = uintptr(want)
 		got := q.call.run()
+		if got == 0 && !q.overrun.Load() {
+			return n, nil
+		}
 		if got <= 0 || got == shut {
 			return n, q.pollError(n, got)
 		}
@@ -201,16 +204,17 @@ func (q *cq) setDatagrams(qpn uint32, there bool) {
 
 // Arm asks for an event.
 func (q *cq) Arm(solicitedOnly bool) error {
+	var ret int64 = shut
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
-		return q.ctx.failed("arm CQ", verbs.ErrClosed)
+	if !q.closed {
+		q.armCall.a2 = 0
+		if solicitedOnly {
+			q.armCall.a2 = 1
+		}
+		ret = q.armCall.run()
 	}
-	q.armCall.a2 = 0
-	if solicitedOnly {
-		q.armCall.a2 = 1
-	}
-	if ret := q.armCall.run(); ret != 0 {
+	q.mu.Unlock()
+	if ret != 0 {
 		return q.ctx.failed("arm CQ", errnoOf(ret))
 	}
 	return nil

@@ -42,4 +42,7 @@
 // nanoseconds; the driver's file, which holds the functions, tells. Where they
 // may enter the kernel, as those of rxe and siw do, they are called as cgo
 // calls. The build tag ibv_cgocall makes all calls so.
+//
+// A program that changes its user (setreuid) must open devices after that: what
+// drivers that enter the kernel write to the device is else refused (EACCES).
 package ibv

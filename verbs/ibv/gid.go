@@ -78,7 +78,7 @@ func (w gidWish) refusal(table []verbs.GIDEntry) error {
 	if len(table) == 0 {
 		b.WriteString("none")
 	}
-	return fmt.Errorf("%s: %w", b.String(), verbs.ErrInvalid)
+	return fmt.Errorf("%s: %w", b.String(), verbs.ErrNotFound)
 }
 
 // isIPv4 tells whether a GID is an IPv4 address.

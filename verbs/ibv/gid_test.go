@@ -45,7 +45,7 @@ func TestChooseGID(t *testing.T) {
 	}
 	_, err := chooseGID(table()[:2], verbs.LinkEthernet, gidWish{gid: ip4, kind: verbs.GIDRoCEv2})
 	const want = "no GID ::ffff:10.0.0.1 of type RoCE v2 in the port's table, which has 0: fe80::1 (RoCE v1), 1: fe80::1 (RoCE v2): "
-	if !errors.Is(err, verbs.ErrInvalid) || !strings.HasPrefix(err.Error(), want) {
+	if !errors.Is(err, verbs.ErrNotFound) || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	if _, err := chooseGID(nil, verbs.LinkEthernet, gidWish{family: ip4}); err == nil || !strings.Contains(err.Error(), "has none") {

@@ -32,14 +32,15 @@ var kernelTests = []kernelTest{
 	{"errors", testErrors},
 	{"states", testStates},
 	{"GIDs", testGIDs},
-	{"memory limit", testMemlock},
 	{"waiting", testWaiting},
 	{"SRQ", testSRQ},
 	{"memory windows", testWindows},
 	{"overrun", testOverrun},
 	{"closing", testClosing},
 	{"allocations", testAllocations},
+	{"conformance", testConformance},
 	{"link events", testLinkEvents},
+	{"memory limit", testMemlock},
 }
 
 func TestKernel(t *testing.T) {

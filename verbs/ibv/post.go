@@ -146,8 +146,11 @@ var sendFlags = [16]uint32{
 
 // prepare writes the request in libibverbs' form, at place i of the queue.
 func (q *qp) prepare(i int, wr *verbs.SendWR) error {
-	if err := wr.Check(&q.attr, &q.ctx.caps); err != nil {
-		return err
+	// Most requests are plain: what Check looks at is right at a glance.
+	if !q.plain.Has(wr.Op) || wr.Flags&verbs.Inline != 0 || len(wr.SGEs) > q.attr.SendSGE {
+		if err := wr.Check(&q.attr, &q.ctx.caps); err != nil {
+			return err
+		}
 	}
 	if state := verbs.QPState(q.state.Load()); state < verbs.RTS {
 		return verbs.ErrState

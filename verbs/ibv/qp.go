@@ -31,8 +31,10 @@ type qp struct {
 	state  atomic.Uint32
 	change sync.Mutex // one change of state after the other
 
-	send sendQueue
-	recv recvQueue
+	plain verbs.Ops     // operations that need nothing but SGEs and an address
+	mtu   atomic.Uint32 // of the path
+	send  sendQueue
+	recv  recvQueue
 
 	mu     sync.Mutex
 	groups map[ib.MGID]membership // that it is attached to; guarded by mu
@@ -155,6 +157,10 @@ func (q *qp) filled(raw *ibvQPInitAttr) {
 		a.RecvWR, a.RecvSGE = int(raw.Cap.RecvWR), int(raw.Cap.RecvSGE)
 	}
 	a.GID, a.GIDType = q.gid.GID, q.gid.Type
+	q.mtu.Store(uint32(a.MTU))
+	if a.Type != verbs.UD {
+		q.plain = q.ctx.caps.Ops[a.Type] &^ verbs.OpsOf(verbs.OpBind)
+	}
 	q.send.init(q.ctx, ops.PostSend, ptr(q.c))
 	q.recv.init(q.ctx, ops.PostRecv, ptr(q.c), a.RecvSGE)
 	hello := endpoint{
@@ -176,8 +182,15 @@ func (q *qp) receivesDatagrams(there bool) {
 
 func (q *qp) QPN() ib.QPN        { return ib.QPN(q.c.Num) }
 func (q *qp) Type() verbs.QPType { return q.attr.Type }
-func (q *qp) Attr() verbs.QPAttr { return q.attr }
-func (q *qp) Endpoint() []byte   { return append([]byte(nil), q.hello...) }
+
+// Attr is the QP as it was made, with the MTU of the path once it is connected.
+func (q *qp) Attr() verbs.QPAttr {
+	a := q.attr
+	a.MTU = ib.MTU(q.mtu.Load())
+	return a
+}
+
+func (q *qp) Endpoint() []byte { return append([]byte(nil), q.hello...) }
 
 // State asks the device.
 func (q *qp) State() (s verbs.QPState, err error) {
