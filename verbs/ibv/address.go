@@ -21,7 +21,7 @@ func (p *pd) CreateAH(a verbs.AHAttr) (verbs.AH, error) {
 	if !a.Source.IsValid() && a.GID.IsValid() {
 		wish.family = a.GID
 	}
-	raw := ibvAHAttr{Port: port, SL: uint8(a.SL), Rate: uint8(a.Rate), DLID: uint16(cmp.Or(uint16(a.MLID), uint16(a.LID)))}
+	raw := ibvAHAttr{Port: port, SL: uint8(a.SL), Rate: uint8(a.Rate), DLID: cmp.Or(uint16(a.MLID), uint16(a.LID))}
 	err := p.life.use(func() error {
 		from, attr, err := p.ctx.chooseGID(port, wish)
 		if err != nil {

@@ -38,8 +38,7 @@ func newContext(d *device, at *ibvDevice, opened *ibvContext) (_ *deviceContext,
 	}
 	defer func() {
 		if err != nil {
-			invoke(c.lib, c.lib.closeDevice, ptr(opened))
-			err = c.failed("open", err)
+			err = c.failed("open", errors.Join(err, failure(invoke(c.lib, c.lib.closeDevice, ptr(opened)))))
 		}
 	}()
 	code, err := readMappings()
@@ -63,8 +62,7 @@ func (c *deviceContext) failed(verb string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var op *verbs.OpError
-	if errors.As(err, &op) {
+	if _, ok := errors.AsType[*verbs.OpError](err); ok {
 		return err
 	}
 	return &verbs.OpError{Verb: verb, Device: c.name, Err: sentinel(err)}

@@ -228,7 +228,7 @@ func (q *cq) Wait(ctx context.Context) error {
 		switch {
 		case int32(ret) == 0:
 			// The CQ is not destroyed before its events are acknowledged.
-			invoke(lib, lib.ackCQEvents, ptr(q.c), 1)
+			_, _ = invoke(lib, lib.ackCQEvents, ptr(q.c), 1) // it returns nothing
 			return true, nil
 		case again(errno):
 			return false, nil

@@ -30,9 +30,9 @@ const endpointLen = len(endpointMagic) + 5 + 2 + 3*4 + 16
 
 const maxPSN = 1<<24 - 1
 
-// append encodes it.
-func (e *endpoint) append(b []byte) []byte {
-	b = append(b, endpointMagic...)
+// encode gives it as peers carry it.
+func (e *endpoint) encode() []byte {
+	b := append(make([]byte, 0, endpointLen), endpointMagic...)
 	b = append(b, byte(e.Type), byte(e.Link), byte(e.MTU), e.Reads, byte(e.GIDType))
 	b = binary.BigEndian.AppendUint16(b, uint16(e.LID))
 	b = binary.BigEndian.AppendUint32(b, uint32(e.QPN))

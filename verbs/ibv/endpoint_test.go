@@ -21,7 +21,7 @@ const goldenEndpoint = "ibv\x01\x03\x02\x03\x10\x03\x01\x02\x00\x03\x04\x05\x00\
 
 func TestEndpoint(t *testing.T) {
 	e := testEndpoint()
-	b := e.append(nil)
+	b := e.encode()
 	if string(b) != goldenEndpoint {
 		t.Errorf("%x, want %x", b, goldenEndpoint)
 	}
@@ -48,7 +48,7 @@ func TestEndpoint(t *testing.T) {
 		if change != nil {
 			change(&e)
 		}
-		if _, err := parseEndpoint(e.append(nil)); (err == nil) != (change == nil) {
+		if _, err := parseEndpoint(e.encode()); (err == nil) != (change == nil) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -65,7 +65,7 @@ func FuzzEndpoint(f *testing.F) {
 			}
 			return
 		}
-		if again := e.append(nil); !bytes.Equal(again, b) {
+		if again := e.encode(); !bytes.Equal(again, b) {
 			t.Errorf("%x became %x", b, again)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,7 +37,7 @@ func testErrors(t *testing.T, device string) {
 			wr := verbs.SendWR{ID: 1, Op: verbs.OpWrite, SGEs: []verbs.SGE{r.mr.SGE(0, 8)}, RemoteAddr: r.mr.Addr() + 4096, RKey: r.mr.RKey()}
 			test.wr(r, &wr)
 			wc := r.do(near, &wr)
-			if !contains(test.want, wc.Status) || wc.ID != 1 {
+			if !slices.Contains(test.want, wc.Status) || wc.ID != 1 {
 				t.Errorf("%+v, want one of %v", wc, test.want)
 			}
 			if !bytes.HasPrefix(target, []byte("untouched")) {
@@ -65,15 +66,6 @@ func testUnalignedAtomic(t *testing.T, r *rig) {
 	if wc := completions(t, r.cq, 1)[0]; wc.Status != verbs.StatusRemoteInvalidRequest {
 		t.Errorf("unaligned atomic: %+v", wc)
 	}
-}
-
-func contains(list []verbs.Status, s verbs.Status) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // testRNR sends to a peer without a receive (case V1).

@@ -129,8 +129,7 @@ func TestLayout(t *testing.T) {
 
 // offsets collects those of the fields that have C's name in their tag.
 func offsets(into map[string]uint64, prefix string, s reflect.Type, base uintptr) {
-	for i := range s.NumField() {
-		f := s.Field(i)
+	for f := range s.Fields() {
 		name := f.Tag.Get("c")
 		if name == "" {
 			continue

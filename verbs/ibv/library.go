@@ -107,7 +107,7 @@ func (l *library) list(f func([]*ibvDevice) error) error {
 	if err != nil {
 		return fmt.Errorf("list of RDMA devices: %w: %w", err, verbs.ErrNoDevice)
 	}
-	defer invoke(l, l.freeDeviceList, ret)
+	defer func() { _, _ = invoke(l, l.freeDeviceList, ret) }() // it returns nothing
 	return f(unsafe.Slice(first, *n))
 }
 
@@ -164,11 +164,6 @@ func (d *device) open() (c *deviceContext, err error) {
 	return c, err
 }
 
-// errBusy is the error of a Close that came too early.
-func errBusy(verb, device string) error {
-	return &verbs.OpError{Verb: verb, Device: device, Err: verbs.ErrBusy}
-}
-
 // sentinel adds what package verbs calls an error number to it.
 func sentinel(err error) error {
 	code, ok := err.(syscall.Errno) //nolint:errorlint // as the call returned it
@@ -184,6 +179,7 @@ func sentinel(err error) error {
 		return fmt.Errorf("%w: %w", verbs.ErrNoDevice, err)
 	case syscall.EBUSY:
 		return fmt.Errorf("%w: %w", verbs.ErrBusy, err)
+	default:
+		return err
 	}
-	return err
 }

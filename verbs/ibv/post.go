@@ -171,7 +171,7 @@ func (q *qp) prepare(i int, wr *verbs.SendWR) error {
 		return q.prepareUD(w, wr)
 	}
 	w.Words[0] = wr.RemoteAddr
-	switch wr.Op { //nolint:exhaustive // the rest is as a WRITE
+	switch wr.Op {
 	case verbs.OpFetchAdd:
 		w.Words[1], w.Words[3] = wr.Swap, uint64(wr.RKey)
 	case verbs.OpCompareSwap:
@@ -221,8 +221,7 @@ func (q *qp) bound(wr *verbs.SendWR) {
 
 // postError is the error of a post call.
 func (q *qp) postError(op verbs.Op, id uint64, err error) error {
-	var known *verbs.OpError
-	if errors.As(err, &known) {
+	if _, ok := errors.AsType[*verbs.OpError](err); ok {
 		return err
 	}
 	return &verbs.OpError{Verb: "post", Op: op, Device: q.ctx.name, QPN: q.QPN(), ID: id, Err: queueError(err)}

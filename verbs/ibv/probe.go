@@ -34,7 +34,7 @@ func (c *deviceContext) probe(transport int32) error {
 		c.caps.CompletionOrder = verbs.Promise{Holds: true, Origin: verbs.ByConstruction}
 		c.caps.DeliveryOrder = c.caps.CompletionOrder
 	}
-	return c.probeQPs(a.AtomicCap != 0)
+	return c.probeServices(a.AtomicCap != 0)
 }
 
 // operations are those of a service, as far as the device's parts allow.
@@ -61,8 +61,8 @@ func (c *deviceContext) operations(t verbs.QPType, atomics bool) verbs.Ops {
 	return verbs.OpsOf(ops...)
 }
 
-// probeQPs makes QPs: of each service, and with more and more inline data.
-func (c *deviceContext) probeQPs(atomics bool) (err error) {
+// probeServices makes QPs: of each service, and with more and more inline data.
+func (c *deviceContext) probeServices(atomics bool) (err error) {
 	pd, err := c.allocPD()
 	if err != nil {
 		return err
@@ -74,14 +74,14 @@ func (c *deviceContext) probeQPs(atomics bool) (err error) {
 	}
 	defer func() { err = errors.Join(failure(invoke(c.lib, c.lib.destroyCQ, ptr(cq))), err) }()
 	try := func(t verbs.QPType, inline int) bool {
-		qp, err := c.tryQP(pd, cq, t, inline)
-		if err != nil {
+		qp, fault := c.tryQP(pd, cq, t, inline)
+		if fault != nil {
 			return false
 		}
 		if t == verbs.RC && c.writesInOrder(qp) {
 			c.caps.WriteOrder = verbs.ByteOrder{Chunk: verbs.AllBytes, Origin: verbs.Probed}
 		}
-		invoke(c.lib, c.lib.destroyQP, ptr(qp))
+		err = errors.Join(err, failure(invoke(c.lib, c.lib.destroyQP, ptr(qp))))
 		return true
 	}
 	var there []verbs.QPType
@@ -95,7 +95,7 @@ func (c *deviceContext) probeQPs(atomics bool) (err error) {
 		c.caps.MaxInline = sort.Search(maxInlineTried, func(n int) bool { return !try(there[0], n+1) })
 	}
 	c.attr.MaxInline = c.caps.MaxInline
-	return nil
+	return err
 }
 
 func (c *deviceContext) tryQP(pd *ibvPD, cq *ibvCQ, t verbs.QPType, inline int) (*ibvQP, error) {

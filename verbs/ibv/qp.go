@@ -127,7 +127,7 @@ func (q *qp) create() (err error) {
 func (q *qp) initAttr() *ibvQPInitAttr {
 	a := &q.attr
 	raw := &ibvQPInitAttr{
-		SendCQ: a.SendCQ.(*cq).c, RecvCQ: a.RecvCQ.(*cq).c, //nolint:errcheck // parents looked at them
+		SendCQ: a.SendCQ.(*cq).c, RecvCQ: a.RecvCQ.(*cq).c,
 		Cap: ibvQPCap{
 			SendWR: uint32(a.SendWR), RecvWR: uint32(a.RecvWR),
 			SendSGE: uint32(a.SendSGE), RecvSGE: uint32(a.RecvSGE), Inline: uint32(a.Inline),
@@ -170,7 +170,7 @@ func (q *qp) filled(raw *ibvQPInitAttr) {
 	if port, err := q.ctx.port(a.Port); err == nil {
 		hello.LID = port.LID
 	}
-	q.hello = hello.append(nil)
+	q.hello = hello.encode()
 }
 
 // receivesDatagrams tells the CQ of a UD queue pair of it.
