@@ -91,9 +91,9 @@ type brokenDevice struct {
 // closing counts the calls of Close.
 type closing struct{ times int }
 
-func (c *closing) of(f *fault, close func() error) error {
+func (c *closing) of(f *fault, end func() error) error {
 	c.times++
-	err := close()
+	err := end()
 	if f.close != nil {
 		err = f.close(c.times, err)
 	}

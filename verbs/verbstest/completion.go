@@ -430,11 +430,11 @@ func (q *end) receiveAll(ctx context.Context, to *region, many uint64) error {
 		}
 		for _, wc := range wcs[:n] {
 			slot := int(wc.ID) * 64
-			if v := to.word(slot); v >= many || seen[v] {
+			v := to.word(slot)
+			if v >= many || seen[v] {
 				return errors.New("a message came twice, or is not one")
-			} else {
-				seen[v] = true
 			}
+			seen[v] = true
 			got++
 			if err := q.qp.PostRecv(&verbs.RecvWR{ID: wc.ID, SGEs: []verbs.SGE{to.SGE(slot, 64)}}); err != nil {
 				return err

@@ -321,13 +321,13 @@ func (q *farQP) State() (verbs.QPState, error) {
 
 // Attr is zero where the other process is gone.
 func (q *farQP) Attr() verbs.QPAttr {
-	a, _ := q.do(Call{Method: "Attr"}) //nolint:errcheck // whose caller fails with the next call
+	a, _ := q.do(Call{Method: "Attr"}) // the next call fails as well
 	return a.QP
 }
 
 // Endpoint is nothing where the other process is gone.
 func (q *farQP) Endpoint() []byte {
-	a, _ := q.do(Call{Method: "Endpoint"}) //nolint:errcheck // as Attr
+	a, _ := q.do(Call{Method: "Endpoint"}) // as Attr
 	return a.Bytes
 }
 

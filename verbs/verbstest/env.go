@@ -41,8 +41,8 @@ type closer struct {
 	close func() error
 }
 
-func (e *env) closing(r rank, what string, close func() error) {
-	e.closers = append(e.closers, closer{r, what, close})
+func (e *env) closing(r rank, what string, end func() error) {
+	e.closers = append(e.closers, closer{r, what, end})
 }
 
 // closeAll closes all, also what the test closed itself: Close is idempotent.
@@ -217,8 +217,6 @@ const qkey ib.QKey = 0x1234567
 func shared(c *cq) option { return func(a *verbs.QPAttr) { a.SendCQ, a.RecvCQ = c, c } }
 
 func sendCQ(c *cq) option { return func(a *verbs.QPAttr) { a.SendCQ = c } }
-
-func recvCQ(c *cq) option { return func(a *verbs.QPAttr) { a.RecvCQ = c } }
 
 func srq(q verbs.SRQ) option { return func(a *verbs.QPAttr) { a.SRQ = q } }
 

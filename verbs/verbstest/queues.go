@@ -66,7 +66,10 @@ func (e *env) settled(a *end, r *rig) {
 func (e *env) drainEvents(c *cq) {
 	ctx, cancel := e.moment()
 	defer cancel()
-	for c.Wait(ctx) == nil {
+	for {
+		if c.Wait(ctx) != nil {
+			return
+		}
 	}
 }
 
@@ -112,13 +115,13 @@ func waitEnds(e *env) {
 }
 
 // ends has a call that waits end when an object is closed.
-func (e *env) ends(what string, wait, close func() error) {
+func (e *env) ends(what string, wait, end func() error) {
 	e.Helper()
 	errs := make(chan error, 1)
 	begun := make(chan struct{})
 	go func() { begun <- struct{}{}; errs <- wait() }()
 	<-begun
-	e.must("close", close())
+	e.must("close", end())
 	select {
 	case err := <-errs:
 		e.wants(what+" of what was closed", err, verbs.ErrClosed)
@@ -218,9 +221,9 @@ func pollPart(e *env) {
 	}
 }
 
-func (s *side) srq(wr, sge int) verbs.SRQ {
+func (s *side) srq(wr int) verbs.SRQ {
 	s.e.Helper()
-	q, err := s.pd.CreateSRQ(verbs.SRQAttr{WR: wr, SGE: sge})
+	q, err := s.pd.CreateSRQ(verbs.SRQAttr{WR: wr, SGE: 1})
 	s.e.must("SRQ", err)
 	s.e.closing(rankSRQ, s.name+" SRQ", q.Close)
 	return q
@@ -229,7 +232,7 @@ func (s *side) srq(wr, sge int) verbs.SRQ {
 // srqShared has the messages of several QPs take the buffers of one SRQ, each
 // once, in the order in which they were posted.
 func srqShared(e *env) {
-	q := e.far.srq(64, 1)
+	q := e.far.srq(64)
 	to := e.far.memory(64 * 64)
 	c := e.far.cq(256)
 	var from []*end
@@ -261,7 +264,7 @@ func srqShared(e *env) {
 
 // srqLimit asks for an event when few buffers are left, which comes once.
 func srqLimit(e *env) {
-	q := e.far.srq(16, 1)
+	q := e.far.srq(16)
 	a := e.near.qp(verbs.RC)
 	b := e.far.qp(verbs.RC, srq(q))
 	e.connect(a, b)
@@ -299,7 +302,7 @@ func (e *env) noEvent(s *side, not verbs.EventType, when string) {
 
 // srqEmpty has a message wait for a buffer of an SRQ.
 func srqEmpty(e *env) {
-	q := e.far.srq(4, 1)
+	q := e.far.srq(4)
 	a := e.near.qp(verbs.RC, func(at *verbs.QPAttr) { at.RNRRetries = verbs.Forever })
 	b := e.far.qp(verbs.RC, srq(q), func(at *verbs.QPAttr) { at.RNRTimer = 10 * time.Microsecond })
 	e.connect(a, b)
@@ -316,7 +319,7 @@ func srqEmpty(e *env) {
 // srqLastWQE has the buffers of an SRQ stay when a QP goes into error: an event
 // says that it will take none any more.
 func srqLastWQE(e *env) {
-	q := e.far.srq(8, 1)
+	q := e.far.srq(8)
 	var ends [2]*end
 	var peers [2]*end
 	for i := range ends {
@@ -342,7 +345,7 @@ func srqLastWQE(e *env) {
 func srqBounds(e *env) {
 	_, err := e.near.pd.CreateSRQ(verbs.SRQAttr{WR: e.near.attr.MaxSRQWR + 1})
 	e.wants("an SRQ beyond the limit", err, verbs.ErrInvalid)
-	q := e.near.srq(4, 1)
+	q := e.near.srq(4)
 	list := make([]verbs.SGE, e.near.attr.MaxSGE+1)
 	e.wants("receive with many SGEs", q.PostRecv(&verbs.RecvWR{SGEs: list}), verbs.ErrTooManySGEs)
 	n, err := q.PostRecvs([]verbs.RecvWR{{}, {SGEs: list}, {}})

@@ -3,6 +3,7 @@ package verbstest
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"heddle/ib"
 	"heddle/verbs"
@@ -90,11 +91,7 @@ func (f *Failure) Error() string { return "the other process: " + f.Text }
 func (f *Failure) Is(target error) bool {
 	for i, s := range sentinels() {
 		if s == target {
-			for _, j := range f.Sentinels {
-				if i == j {
-					return true
-				}
-			}
+			return slices.Contains(f.Sentinels, i)
 		}
 	}
 	return false
