@@ -15,10 +15,11 @@
 //
 // CompletionOrder and DeliveryOrder are a matter of the transport, of which the
 // driver tells: InfiniBand's reliable connection, which RoCE is too, has both
-// (IBTA volume 1, 9.5 and 10.8.3.3: a responder executes the requests of a
-// connection in order, and a receive completes when what came before is in
-// memory), and so has iWARP (RFC 5040, 5.5). Their origin is ByConstruction.
-// Neither is said of UC and UD, whose messages get lost.
+// (IBTA volume 1, 9.5: a responder executes the requests of a connection in
+// order, and a receive completes when what came before is in memory), and so has
+// iWARP (RFC 5040). Their origin is ByConstruction: nobody was asked about this
+// very device, a device without them is none of its kind. Neither is said of UC
+// and UD, whose messages get lost.
 //
 // # Connections
 //

@@ -6,7 +6,7 @@ import (
 )
 
 // ackTimeout is the code of the shortest time to wait for an acknowledgement
-// that is not below t (IBTA 9.7.6.1.3): 4.096 µs times a power of two.
+// that is not below t (IBTA 9.7.6): 4.096 µs times a power of two.
 func ackTimeout(t time.Duration) uint8 {
 	const unit = 4096 * time.Nanosecond
 	units := max(1, (t+unit-1)/unit)
@@ -14,7 +14,7 @@ func ackTimeout(t time.Duration) uint8 {
 }
 
 // rnrTimers are the times of the codes 1 to 31 of an RNR NAK, in hundredths of a
-// millisecond (IBTA table 45).
+// millisecond (IBTA 9.7.5).
 var rnrTimers = [...]time.Duration{
 	1: 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096,
 	6144, 8192, 12288, 16384, 24576, 32768, 49152,
