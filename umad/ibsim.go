@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"heddle/ib"
@@ -36,11 +37,12 @@ type IBSim struct {
 	out    [simBatch]ibsim.Packet
 
 	inbox     simInbox
+	reads     sync.Mutex // guards reader
 	reader    *ibsim.Reader
 	closeOnce sync.Once
 	closeErr  error
 	closed    chan struct{}
-	done      chan struct{} // closed when the reader has ended
+	running   sync.WaitGroup // has readOn; added to with sends held
 }
 
 // simBatch is how many datagrams SendAll sends with one system call.
@@ -48,8 +50,7 @@ const simBatch = 32
 
 // newIBSim attaches to a node through sockets, which it closes where it fails.
 func newIBSim(link simLink, node string) (*IBSim, error) {
-	d := &IBSim{link: link, closed: make(chan struct{}), done: make(chan struct{})}
-	d.inbox.filled.L = &d.inbox.mu
+	d := &IBSim{link: link, closed: make(chan struct{})}
 	err := d.openData()
 	if err == nil {
 		err = d.attach(node)
@@ -58,7 +59,6 @@ func newIBSim(link simLink, node string) (*IBSim, error) {
 		link.close()
 		return nil, fmt.Errorf("%s: %w", link.name, err)
 	}
-	go d.read()
 	return d, nil
 }
 
@@ -79,7 +79,8 @@ func (d *IBSim) Name() string { return d.link.name + "/" + d.nodeID }
 // is there before that program is ready.
 func (d *IBSim) Features() Features { return Features{Deaf: true} }
 
-// Dropped is the number of datagrams that came while too many waited.
+// Dropped is the number of datagrams that came while too many waited, as a send
+// did for room.
 func (d *IBSim) Dropped() uint64 { return d.inbox.lost.Load() }
 
 // Info asks the server for the port's state.
@@ -151,7 +152,24 @@ func (d *IBSim) write(list ...*Message) error {
 	for i, m := range list {
 		d.fill(&d.out[i], m)
 	}
-	_, err := d.sender.WaitAll(d.out[:len(list)])
+	sent, err := d.sender.SendAll(d.out[:len(list)])
+	if errors.Is(err, ibsim.ErrNoRoom) {
+		err = d.writeLate(d.out[sent:len(list)])
+	}
+	return err
+}
+
+// writeLate waits for room. It sees to it that somebody reads meanwhile, as
+// ibsim makes no room while it waits for a client to read, and whoever calls
+// Receive may be waiting here.
+func (d *IBSim) writeLate(packets []ibsim.Packet) error {
+	var over atomic.Bool
+	defer over.Store(true)
+	d.running.Go(func() {
+		for !over.Load() && d.read() == nil {
+		}
+	})
+	_, err := d.sender.WaitAll(packets)
 	return err
 }
 
@@ -192,12 +210,15 @@ func (d *IBSim) Receive(m *Message) error {
 		return net.ErrClosed
 	default:
 	}
-	p, err := d.inbox.next()
-	if err != nil {
-		return err
+	for {
+		if p := d.inbox.next(); p != nil {
+			take(m, p)
+			return nil
+		}
+		if err := d.readFirst(); err != nil {
+			return err
+		}
 	}
-	take(m, p)
-	return nil
 }
 
 // Waiting tells whether Receive would return at once. It is for the goroutine
@@ -219,17 +240,30 @@ func take(m *Message, p *ibsim.Packet) {
 	}
 }
 
-// read moves datagrams from the socket to the inbox until the socket ends.
-func (d *IBSim) read() {
-	defer close(d.done)
-	for {
-		packets, err := d.reader.Read()
-		if err != nil {
-			d.inbox.end(d.failed("receive", err))
-			return
-		}
-		d.inbox.put(packets, &d.agents)
+// readFirst is read, unless another goroutine has read meanwhile.
+func (d *IBSim) readFirst() error {
+	d.reads.Lock()
+	defer d.reads.Unlock()
+	if d.inbox.waiting() {
+		return nil
 	}
+	return d.readLocked()
+}
+
+// read waits for datagrams and moves them from the socket to the inbox.
+func (d *IBSim) read() error {
+	d.reads.Lock()
+	defer d.reads.Unlock()
+	return d.readLocked()
+}
+
+func (d *IBSim) readLocked() error {
+	packets, err := d.reader.Read()
+	if err != nil {
+		return d.failed("receive", err)
+	}
+	d.inbox.put(packets, &d.agents)
+	return nil
 }
 
 // Close gives the place at the node back.
@@ -238,7 +272,9 @@ func (d *IBSim) Close() error {
 		close(d.closed)
 		d.closeErr = d.detach()
 		d.link.close()
-		<-d.done
+		d.sends.Lock() // what sends finds the socket closed
+		d.sends.Unlock() //nolint:staticcheck // nothing else is to be done
+		d.running.Wait()
 	})
 	return d.closeErr
 }

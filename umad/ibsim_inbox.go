@@ -7,22 +7,23 @@ import (
 	"heddle/ibsim"
 )
 
-// simQueue is how many datagrams wait for a Receive; more are dropped, as
-// ibsim stands still while a client does not read.
+// simQueue is how many datagrams are read, beyond those that came together,
+// before Receive takes some; more are dropped.
 const simQueue = 4096
 
-// simInbox holds datagrams between the goroutine that reads the socket and the
-// one that calls Receive, which takes all that are there at once.
+// simInbox holds datagrams between the reading of the socket and Receive, which
+// takes all that are there at once. Reading is mostly done by Receive itself:
+// to be woken up by another goroutine costs more than what is done with a
+// datagram.
 type simInbox struct {
 	lost atomic.Uint64 // because too many waited
 
-	mu     sync.Mutex
-	filled sync.Cond
-	full   []ibsim.Packet // guarded by mu, as what follows
-	err    error          // why there will be no more
+	mu   sync.Mutex
+	full []ibsim.Packet // guarded by mu
 
-	taken []ibsim.Packet // these belong to Receive
-	at    int            // in taken, the next one
+	// These belong to Receive.
+	taken []ibsim.Packet
+	at    int // in taken, the next one
 }
 
 // put takes copies of packets that are for one of the agents.
@@ -38,30 +39,9 @@ func (b *simInbox) put(packets []ibsim.Packet, agents *simAgents) {
 			b.full = append(b.full, packets[i])
 		}
 	}
-	b.filled.Signal()
 }
 
-// end says that no more will come.
-func (b *simInbox) end(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.err = err
-	b.filled.Signal()
-}
-
-// next waits for a packet, which is valid until the next call. Those that came
-// before the end come before its error.
-func (b *simInbox) next() (*ibsim.Packet, error) {
-	if b.at == len(b.taken) {
-		if err := b.take(); err != nil {
-			return nil, err
-		}
-	}
-	b.at++
-	return &b.taken[b.at-1], nil
-}
-
-// waiting tells whether next would not wait. It belongs to who calls next.
+// waiting tells whether there is a next packet.
 func (b *simInbox) waiting() bool {
 	if b.at < len(b.taken) {
 		return true
@@ -71,16 +51,16 @@ func (b *simInbox) waiting() bool {
 	return len(b.full) > 0
 }
 
-// take waits for packets and takes them all.
-func (b *simInbox) take() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for len(b.full) == 0 && b.err == nil {
-		b.filled.Wait()
+// next is the next packet, valid until the next call, or nil.
+func (b *simInbox) next() *ibsim.Packet {
+	if b.at == len(b.taken) {
+		b.mu.Lock()
+		b.full, b.taken, b.at = b.taken[:0], b.full, 0
+		b.mu.Unlock()
 	}
-	if len(b.full) == 0 {
-		return b.err
+	if len(b.taken) == 0 {
+		return nil
 	}
-	b.full, b.taken, b.at = b.taken[:0], b.full, 0
-	return nil
+	b.at++
+	return &b.taken[b.at-1]
 }

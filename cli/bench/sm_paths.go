@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -79,6 +80,8 @@ func (s *smStage) ask(ctx context.Context, g *ground, sm *managing, queries int)
 		}
 		ports = append(ports, port)
 	}
+	// As many processors as they have are left to the manager.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/2)))
 	q := &questions{fabric: s.fabric, ports: ports}
 	before, err := usageOf(sm.PID())
 	if err != nil {
