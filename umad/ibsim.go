@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"heddle/ib"
@@ -37,8 +36,7 @@ type IBSim struct {
 	out    [simBatch]ibsim.Packet
 
 	inbox     simInbox
-	reads     sync.Mutex // guards reader
-	reader    *ibsim.Reader
+	reader    *ibsim.Reader // belongs to whoever set inbox.reading
 	closeOnce sync.Once
 	closeErr  error
 	closed    chan struct{}
@@ -51,6 +49,7 @@ const simBatch = 32
 // newIBSim attaches to a node through sockets, which it closes where it fails.
 func newIBSim(link simLink, node string) (*IBSim, error) {
 	d := &IBSim{link: link, closed: make(chan struct{})}
+	d.inbox.change.L = &d.inbox.mu
 	err := d.openData()
 	if err == nil {
 		err = d.attach(node)
@@ -163,13 +162,13 @@ func (d *IBSim) write(list ...*Message) error {
 // ibsim makes no room while it waits for a client to read, and whoever calls
 // Receive may be waiting here.
 func (d *IBSim) writeLate(packets []ibsim.Packet) error {
-	var over atomic.Bool
-	defer over.Store(true)
-	d.running.Go(func() {
-		for !over.Load() && d.read() == nil {
-		}
-	})
+	over := false
+	d.running.Go(func() { d.readUntil(&over) })
 	_, err := d.sender.WaitAll(packets)
+	d.inbox.mu.Lock()
+	defer d.inbox.mu.Unlock()
+	over = true
+	d.inbox.change.Broadcast()
 	return err
 }
 
@@ -210,15 +209,15 @@ func (d *IBSim) Receive(m *Message) error {
 		return net.ErrClosed
 	default:
 	}
-	for {
-		if p := d.inbox.next(); p != nil {
-			take(m, p)
-			return nil
-		}
+	p := d.inbox.next()
+	if p == nil {
 		if err := d.readFirst(); err != nil {
 			return err
 		}
+		p = d.inbox.next()
 	}
+	take(m, p)
+	return nil
 }
 
 // Waiting tells whether Receive would return at once. It is for the goroutine
@@ -240,30 +239,48 @@ func take(m *Message, p *ibsim.Packet) {
 	}
 }
 
-// readFirst is read, unless another goroutine has read meanwhile.
+// readFirst reads until something is in the inbox, which another goroutine may
+// have put there.
 func (d *IBSim) readFirst() error {
-	d.reads.Lock()
-	defer d.reads.Unlock()
-	if d.inbox.waiting() {
-		return nil
+	b := &d.inbox
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.full) == 0 && b.err == nil {
+		d.readOnce()
 	}
-	return d.readLocked()
-}
-
-// read waits for datagrams and moves them from the socket to the inbox.
-func (d *IBSim) read() error {
-	d.reads.Lock()
-	defer d.reads.Unlock()
-	return d.readLocked()
-}
-
-func (d *IBSim) readLocked() error {
-	packets, err := d.reader.Read()
-	if err != nil {
-		return d.failed("receive", err)
+	if len(b.full) == 0 {
+		return b.err
 	}
-	d.inbox.put(packets, &d.agents)
 	return nil
+}
+
+// readUntil reads until it is over, which the inbox's lock guards.
+func (d *IBSim) readUntil(over *bool) {
+	d.inbox.mu.Lock()
+	defer d.inbox.mu.Unlock()
+	for !*over && d.inbox.err == nil {
+		d.readOnce()
+	}
+}
+
+// readOnce moves what comes from the socket to the inbox, or waits for whoever
+// does. The inbox's lock is held, but not meanwhile.
+func (d *IBSim) readOnce() {
+	b := &d.inbox
+	if b.reading {
+		b.change.Wait()
+		return
+	}
+	b.reading = true
+	b.mu.Unlock()
+	packets, err := d.reader.Read()
+	b.mu.Lock()
+	b.reading = false
+	if err != nil {
+		b.err = d.failed("receive", err)
+	}
+	b.put(packets, &d.agents)
+	b.change.Broadcast()
 }
 
 // Close gives the place at the node back.
@@ -272,8 +289,8 @@ func (d *IBSim) Close() error {
 		close(d.closed)
 		d.closeErr = d.detach()
 		d.link.close()
-		d.sends.Lock() // what sends finds the socket closed
-		d.sends.Unlock() //nolint:staticcheck // nothing else is to be done
+		d.sends.Lock() // whoever sends later finds the socket closed
+		defer d.sends.Unlock()
 		d.running.Wait()
 	})
 	return d.closeErr

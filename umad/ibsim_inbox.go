@@ -18,18 +18,19 @@ const simQueue = 4096
 type simInbox struct {
 	lost atomic.Uint64 // because too many waited
 
-	mu   sync.Mutex
-	full []ibsim.Packet // guarded by mu
+	mu      sync.Mutex
+	change  sync.Cond      // on mu, of what follows
+	full    []ibsim.Packet // guarded by mu, as what follows
+	reading bool           // somebody reads the socket
+	err     error          // why nobody does any more
 
 	// These belong to Receive.
 	taken []ibsim.Packet
 	at    int // in taken, the next one
 }
 
-// put takes copies of packets that are for one of the agents.
+// put takes copies of packets that are for one of the agents; mu is held.
 func (b *simInbox) put(packets []ibsim.Packet, agents *simAgents) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	for i := range packets {
 		switch {
 		case !agents.want(&packets[i]):

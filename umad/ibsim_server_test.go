@@ -197,3 +197,27 @@ func TestIBSimDelivers(t *testing.T) {
 		}
 	}
 }
+
+// TestIBSimSendsWithoutReceive: a server that waits until its answers are read
+// takes requests all the same, and no answer is lost.
+func TestIBSimSendsWithoutReceive(t *testing.T) {
+	d := attach(t, "ibsim:"+string(startServer(t, same).names)+"/")
+	if err := d.Register(umad.Agent{Class: mad.ClassLID, Version: 1}); err != nil {
+		t.Fatal(err)
+	}
+	const many = 2000 // more than sockets hold
+	m := umad.Message{Address: umad.ToLID(1), Data: make([]byte, mad.Size)}
+	for tid := range uint64(many) {
+		m.Datagram().SetHeader(mad.Header{
+			Class: mad.ClassLID, ClassVersion: 1, Method: mad.MethodGet, Attr: mad.AttrNodeInfo, TID: tid,
+		})
+		if err := d.Send(&m, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for tid := range uint64(many) {
+		if _, got := receive(t, d); got.TID() != tid {
+			t.Fatalf("answer %d, want %d", got.TID(), tid)
+		}
+	}
+}
