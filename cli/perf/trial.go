@@ -131,8 +131,13 @@ func (t *trial) connect() (err error) {
 	return nil
 }
 
-// prepareReceives makes the buffers, and posts them where a receiver needs some.
+// prepareReceives makes the buffers, or what the peer will READ.
 func (t *trial) prepareReceives() {
+	for i := range t.slots {
+		if t.Check && t.Op == verbs.OpRead {
+			t.fill(t.in(i), uint64(i+1))
+		}
+	}
 	t.recvs = make([]verbs.RecvWR, t.slots)
 	for i := range t.recvs {
 		t.recvs[i].ID = uint64(i)
@@ -147,7 +152,8 @@ func (t *trial) prepareReceives() {
 	}
 }
 
-// prepareSends makes the requests, but for what differs from one to the next.
+// prepareSends makes the requests, but for what differs from one to the next,
+// and posts the buffers.
 func (t *trial) prepareSends() error {
 	t.sender.make(t)
 	if !t.Op.Receives() {

@@ -1,0 +1,8 @@
+//go:build noibv
+
+package cli
+
+import "heddle/verbs"
+
+// providersOfLibraries are none: the program is not linked with libc.
+func providersOfLibraries() []verbs.Provider { return nil }
