@@ -155,14 +155,16 @@ func (t *trial) room(to int) error {
 	if !t.polled() || to-t.taken <= t.slots {
 		return nil
 	}
-	for range looks {
-		if t.taken = t.told(); to-t.taken <= t.slots {
-			return nil
+	for n := 1; ; n++ {
+		for range looks {
+			if t.taken = t.told(); to-t.taken <= t.slots {
+				return nil
+			}
+		}
+		if err := t.yield(n); err != nil {
+			return err
 		}
 	}
-	err := t.await(func() bool { return to-t.told() <= t.slots })
-	t.taken = t.told()
-	return err
 }
 
 // takeAll takes them.

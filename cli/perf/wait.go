@@ -1,38 +1,71 @@
 package perf
 
 import (
+	"context"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 
 	"heddle/verbs"
 )
 
-// looks is how often something is looked at before the device is left to wait
-// for it: some microseconds.
-const looks = 1 << 14
+// looks is how often something is looked at in a loop before anybody else may do
+// anything: about a microsecond.
+const looks = 2048
 
 // wanted is a bell that is waited for.
 type wanted struct {
 	at     int
 	number uint64
-	ready  func() bool
+	ready  func() bool // it rang
+	nudges int
+	nudge  func() bool // it rang, or the device has gone on a bit
 }
 
-// init makes the function that devices are given, once and for all.
-func (w *wanted) init(t *trial) { w.ready = func() bool { return t.rung(w.at, w.number) } }
+// init makes the functions that devices are given, once and for all.
+func (w *wanted) init(t *trial) {
+	w.ready = func() bool { return t.rung(w.at, w.number) }
+	w.nudge = func() bool { w.nudges--; return w.nudges <= 0 || w.ready() }
+}
 
 // hear waits for the bell of the message of a number, from 0.
 func (t *trial) hear(i int) error {
 	at, number := t.in(i), uint64(i+1)
-	if !t.Events {
+	t.want.at, t.want.number = at, number
+	if t.Events {
+		return t.await(t.want.ready)
+	}
+	for n := 1; ; n++ {
 		for range looks {
 			if t.rung(at, number) {
 				return nil
 			}
 		}
+		if err := t.yield(n); err != nil {
+			return err
+		}
 	}
-	t.want.at, t.want.number = at, number
-	return t.await(t.want.ready)
+}
+
+// nudges is how often a device looks in yield: some of them go on only where
+// somebody waits, others soon fall asleep.
+const nudges = 16
+
+// yield lets the device and other goroutines go on, at the n-th time that all
+// looks were in vain.
+func (t *trial) yield(n int) error {
+	runtime.Gosched()
+	t.want.nudges = nudges
+	if err := t.end.dev.Await(t.ctx, t.want.nudge); err != nil {
+		return t.why(err)
+	}
+	if n%64 != 0 {
+		return nil
+	}
+	if err := t.sender.glance(); err != nil {
+		return err
+	}
+	return context.Cause(t.ctx)
 }
 
 // await has the device wait.
@@ -56,14 +89,20 @@ func (t *trial) why(err error) error {
 
 // poll waits for completions.
 func (t *trial) poll(cq verbs.CQ, into []verbs.WC) (int, error) {
-	if !t.Events {
+	if t.Events {
+		return verbs.Await(t.ctx, cq, into)
+	}
+	for {
 		for range looks {
 			if n, err := cq.Poll(into); n > 0 || err != nil {
 				return n, err
 			}
 		}
+		if err := context.Cause(t.ctx); err != nil {
+			return 0, err
+		}
+		runtime.Gosched()
 	}
-	return verbs.Await(t.ctx, cq, into)
 }
 
 // next waits for the next completion of a receive.
