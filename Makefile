@@ -60,10 +60,11 @@ lint: ## formatting, linters, outdated idioms
 	$(TOOL) golangci-lint run
 	$(GO) fix -diff ./...
 
-bench: build peers ## the tables of docs/benchmarks: routing engines, the emulated subnet against ibsim, the subnet manager against OpenSM
+bench: build peers ## the tables of docs/benchmarks: routing engines, the emulated subnet against ibsim, the subnet manager against OpenSM, shared memory against UCX
 	bin/heddle bench routing
 	bin/heddle bench emu --peer ibsim
 	bin/heddle bench sm --peer opensm
+	bin/heddle bench verbs --peer ucx
 
 soak: ## chaos for SEEDS times HOURS (100 x 10), KILLS of heddle sm (1000), hostile clients, each fuzz target for SOAK (10m)
 	scripts/soak $(SEEDS) $(HOURS) $(KILLS) $(HOSTILE) $(SOAK)

@@ -1,14 +1,16 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 )
 
-// Figure is one figure, a median of runs, of a case.
+// Figure is one figure, a median of runs, of a case on a fabric or a device.
 type Figure struct {
-	Fabric string `json:"fabric"`
+	Fabric string `json:"fabric,omitempty"`
+	Device string `json:"device,omitempty"` // with its provider: shm/shm0
 	Case   string `json:"case"`
 	Metric string `json:"metric"`
 	Unit   string `json:"unit"`
@@ -32,11 +34,14 @@ func (f *Figure) compare(peer float64) {
 	}
 }
 
-// FigureGrids are a table for each run of figures of one fabric and case.
+// on is what was measured.
+func (f *Figure) on() string { return cmp.Or(f.Fabric, f.Device) }
+
+// FigureGrids are a table for each run of figures of one fabric or device and case.
 func FigureGrids(list []Figure) []Grid {
 	var grids []Grid
 	for i, f := range list {
-		if i == 0 || f.Fabric != list[i-1].Fabric || f.Case != list[i-1].Case {
+		if i == 0 || f.on() != list[i-1].on() || f.Case != list[i-1].Case {
 			grids = append(grids, f.grid())
 		}
 		g := &grids[len(grids)-1]
@@ -46,7 +51,7 @@ func FigureGrids(list []Figure) []Grid {
 }
 
 func (f Figure) grid() Grid {
-	g := Grid{Title: f.Case + ", " + f.Fabric, Head: []string{"", "unit", "heddle"}}
+	g := Grid{Title: f.Case + ", " + f.on(), Head: []string{"", "unit", "heddle"}}
 	if f.PeerName != "" {
 		g.Head = append(g.Head, f.PeerName, "ratio")
 	}

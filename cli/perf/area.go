@@ -3,6 +3,7 @@ package perf
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 
@@ -16,11 +17,12 @@ import (
 // bytes, the bell, are one that is naturally aligned.
 type area struct {
 	mem    *verbs.Memory
+	buf    []byte // of mem
 	mr     verbs.MR
 	size   int // of a message
 	lead   int // from a slot's begin to its message
 	stride int // from slot to slot
-	slots  int
+	slots  int // a power of two
 	bell   int // bytes of it
 }
 
@@ -31,7 +33,7 @@ const (
 
 // shape is an area for a spec, without memory.
 func shape(s *Spec) area {
-	a := area{size: s.Size, slots: s.Depth, bell: bellSize(s.Size)}
+	a := area{size: s.Size, slots: 1 << (bits.Len(uint(s.Depth)) - 1), bell: bellSize(s.Size)}
 	a.lead = (wordSize - s.Size%wordSize) % wordSize
 	if s.Service == verbs.UD {
 		a.lead += lead
@@ -58,18 +60,18 @@ func bellSize(size int) int {
 func (a *area) all() int { return 2*a.slots*a.stride + 2*line }
 
 // out and in are where the message of a number goes out, and comes in.
-func (a *area) out(i int) int { return i%a.slots*a.stride + a.lead }
-func (a *area) in(i int) int  { return (a.slots+i%a.slots)*a.stride + a.lead }
+func (a *area) out(i int) int { return i&(a.slots-1)*a.stride + a.lead }
+func (a *area) in(i int) int  { return (a.slots+i&(a.slots-1))*a.stride + a.lead }
 
 // counted is where the peer counts, counter where what is written there is.
 func (a *area) counted() int { return 2 * a.slots * a.stride }
 func (a *area) counter() int { return 2*a.slots*a.stride + line }
 
 // message is the bytes of a message.
-func (a *area) message(at int) []byte { return a.mem.Bytes()[at : at+a.size : at+a.size] }
+func (a *area) message(at int) []byte { return a.buf[at : at+a.size : at+a.size] }
 
 // word is one of 8 bytes, which peers may change.
-func (a *area) word(at int) *uint64 { return (*uint64)(unsafe.Pointer(&a.mem.Bytes()[at])) }
+func (a *area) word(at int) *uint64 { return (*uint64)(unsafe.Pointer(&a.buf[at])) }
 
 // ring puts a message's number in its last bytes, and the host's time before
 // that where there is room.
@@ -87,11 +89,18 @@ func (a *area) ring(at int, number uint64) {
 	}
 }
 
-// rung tells whether the message of a number has come. Words have their last
-// byte on top: providers are of little-endian machines.
+// bellAt is the word that a message's bell is the upper part of, how many bits
+// below it are not, and what is above them when the message of a number came.
+// Words have their last byte on top: providers are of little-endian machines.
+func (a *area) bellAt(at int, number uint64) (word *uint64, unused uint, want uint64) {
+	unused = uint(wordSize-a.bell) * 8
+	return a.word(at + a.size - wordSize), unused, number << unused >> unused
+}
+
+// rung tells whether the message of a number has come.
 func (a *area) rung(at int, number uint64) bool {
-	unused := uint(wordSize-a.bell) * 8
-	return atomic.LoadUint64(a.word(at+a.size-wordSize))>>unused == number<<unused>>unused
+	word, unused, want := a.bellAt(at, number)
+	return atomic.LoadUint64(word)>>unused == want
 }
 
 // fill makes a message's bytes, but for its bell, by its number.

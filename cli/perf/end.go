@@ -27,6 +27,16 @@ func Open(d verbs.Device, name string) (*End, error) {
 // Close closes the device.
 func (e *End) Close() error { return e.dev.Close() }
 
+// Fits tells why the device cannot do a test, nil where it can.
+func (e *End) Fits(s Spec) error {
+	s, err := s.Filled()
+	if err != nil {
+		return err
+	}
+	caps := e.caps.Assume(s.Assume...)
+	return s.fits(&caps)
+}
+
 // Run runs a test with the other end, which serves, and begins it.
 func (l *Link) Run(e *End, s Spec) (Result, error) {
 	s, err := s.Filled()

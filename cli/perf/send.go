@@ -5,10 +5,10 @@ import "heddle/verbs"
 // sender posts requests, and takes the completion of every so many.
 type sender struct {
 	*trial
-	wrs    []verbs.SendWR // Chain of them, used again and again
+	wrs    []verbs.SendWR  // Chain of them, used again and again
 	count  [1]verbs.SendWR // WRITEs the counter
-	every  int            // one completion for so many requests
-	limit  int            // requests that are not done, at most
+	every  int             // one completion for so many requests
+	limit  int             // requests that are not done, at most
 	inline bool
 
 	posted, done int // requests, as far as completions told

@@ -30,7 +30,7 @@ type trial struct {
 	recvs  []verbs.RecvWR // one for each slot
 	wcs    [32]verbs.WC
 	at, n  int // of wcs, what was not looked at yet
-	free   int    // buffers that were taken and are not posted again
+	free   int // buffers that were taken and are not posted again
 	sender sender
 	want   wanted
 
@@ -69,6 +69,7 @@ func (t *trial) register() (err error) {
 	if t.mem, err = verbs.NewMemory(t.all()); err != nil {
 		return err
 	}
+	t.buf = t.mem.Bytes()
 	t.undo = append(t.undo, t.mem.Close)
 	access := verbs.LocalWrite
 	for op, right := range map[verbs.Op]verbs.Access{

@@ -1,5 +1,5 @@
 // Package peer runs the programs that heddle is compared with: ibsim, OpenSM,
-// the infiniband-diags. Tests use it through internal/testenv.
+// the infiniband-diags, UCX. Tests use it through internal/testenv.
 //
 // A program runs until it is stopped, and dies with the process that started
 // it. The contexts of functions here are for what these wait for only.

@@ -28,6 +28,7 @@ func (e *MissingError) Error() string {
 // packages are Debian's packages of programs.
 var packages = map[string]string{
 	"ibsim": "ibsim-utils", "opensm": "opensm", "ibv_devinfo": "ibverbs-utils", "tshark": "tshark", "qemu-system-x86_64": "qemu-system-x86",
+	"ucx_perftest": "ucx-utils", "ucx_info": "ucx-utils",
 	"ibnetdiscover": "infiniband-diags", "iblinkinfo": "infiniband-diags", "saquery": "infiniband-diags",
 	"sminfo": "infiniband-diags", "smpquery": "infiniband-diags", "perfquery": "infiniband-diags",
 	"ibroute": "infiniband-diags", "dump_lfts": "infiniband-diags", "dump_mfts": "infiniband-diags", "ibtracert": "infiniband-diags",
