@@ -12,7 +12,7 @@ import (
 // TestBenchScripts runs the scripts of testdata/bench, benchmarks against
 // programs that must be installed, with the commands of TestScripts.
 func TestBenchScripts(t *testing.T) {
-	for _, program := range []string{"ibsim", "opensm", "ibnetdiscover"} {
+	for _, program := range []string{"ibsim", "opensm", "ibnetdiscover", "ucx_perftest"} {
 		testenv.Peer(t, program)
 	}
 	testscript.Run(t, testscript.Params{

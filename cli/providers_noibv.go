@@ -4,5 +4,5 @@ package cli
 
 import "heddle/verbs"
 
-// providersOfLibraries are none: the program is not linked with libc.
+// providersOfLibraries are none: without cgo, the program is not linked with libc.
 func providersOfLibraries() []verbs.Provider { return nil }

@@ -176,11 +176,21 @@ func viewOf(d namedDevice, assume []verbs.Assumption) (v deviceView, err error) 
 
 func limitsOf(a *verbs.DeviceAttr, c *verbs.Caps) []limitView {
 	list := []limitView{
-		{"QPs", uint64(a.MaxQP)}, {"CQs", uint64(a.MaxCQ)}, {"MRs", uint64(a.MaxMR)}, {"PDs", uint64(a.MaxPD)},
-		{"SRQs", uint64(a.MaxSRQ)}, {"AHs", uint64(a.MaxAH)}, {"requests of a QP", uint64(a.MaxQPWR)},
-		{"requests of an SRQ", uint64(a.MaxSRQWR)}, {"completions of a CQ", uint64(a.MaxCQE)}, {"SGEs of a request", uint64(a.MaxSGE)},
-		{"inline bytes", uint64(a.MaxInline)}, {"bytes of an MR", a.MaxMRSize}, {"bytes of a message", uint64(c.MaxMessage)},
-		{"READs and atomics under way, as target", uint64(a.MaxReads)}, {"READs and atomics under way, as initiator", uint64(a.MaxReadsInit)},
+		{"QPs", uint64(a.MaxQP)},
+		{"CQs", uint64(a.MaxCQ)},
+		{"MRs", uint64(a.MaxMR)},
+		{"PDs", uint64(a.MaxPD)},
+		{"SRQs", uint64(a.MaxSRQ)},
+		{"AHs", uint64(a.MaxAH)},
+		{"requests of a QP", uint64(a.MaxQPWR)},
+		{"requests of an SRQ", uint64(a.MaxSRQWR)},
+		{"completions of a CQ", uint64(a.MaxCQE)},
+		{"SGEs of a request", uint64(a.MaxSGE)},
+		{"inline bytes", uint64(a.MaxInline)},
+		{"bytes of an MR", a.MaxMRSize},
+		{"bytes of a message", uint64(c.MaxMessage)},
+		{"READs and atomics under way, as target", uint64(a.MaxReads)},
+		{"READs and atomics under way, as initiator", uint64(a.MaxReadsInit)},
 	}
 	return slices.DeleteFunc(list, func(l limitView) bool { return l.Value == 0 })
 }

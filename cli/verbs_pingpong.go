@@ -56,9 +56,8 @@ func (a *app) verbsPingPongCommand() *cobra.Command {
 	set.IntVar(&f.spec.Depth, "depth", 0, "messages of a stream that are under way; by size without it")
 	set.BoolVar(&f.spec.Events, "events", false, "wait asleep, not by polling")
 	set.BoolVar(&f.spec.Check, "check", false, "compare all bytes with what was sent")
-	set.DurationVar(&f.spec.Timeout, "timeout", 30*time.Second, "how long all of it may take")
+	set.DurationVar(&f.spec.Timeout, "timeout", 30*time.Second, "how long all of it may take, and how long to wait for who listens")
 	set.BoolVar(&f.json, "json", false, "write one JSON object")
-	cmd.MarkFlagsMutuallyExclusive("listen", "connect")
 	return cmd
 }
 
@@ -92,6 +91,9 @@ func (f *pingPongFlags) fill() (err error) {
 	if service < 1 {
 		return usagef("--qp %s: want rc, uc or ud", f.qp)
 	}
+	if f.listen != "" && f.connect != "" {
+		return usagef("--listen and --connect are of two ends")
+	}
 	if f.test == string(perf.Socket) {
 		return usagef("--test %s: want latency, stream or wake", f.test)
 	}
@@ -105,7 +107,7 @@ func (f *pingPongFlags) fill() (err error) {
 	return nil
 }
 
-func (a *app) pingPong(ctx context.Context, f pingPongFlags) error {
+func (a *app) pingPong(ctx context.Context, f pingPongFlags) (err error) {
 	if err := f.fill(); err != nil {
 		return err
 	}
@@ -164,9 +166,7 @@ func (a *app) pingPongServe(ctx context.Context, e *perf.End, f pingPongFlags) e
 }
 
 func (a *app) pingPongConnect(ctx context.Context, e *perf.End, f pingPongFlags) error {
-	network, address := split(f.connect)
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, network, address)
+	conn, err := dialPatiently(ctx, f.connect, f.spec.Timeout)
 	if err != nil {
 		return err
 	}
@@ -177,6 +177,26 @@ func (a *app) pingPongConnect(ctx context.Context, e *perf.End, f pingPongFlags)
 		return err
 	}
 	return a.pingPongResult(r, f)
+}
+
+// dialPatiently waits until somebody listens: the ends may be started in any
+// order.
+func dialPatiently(ctx context.Context, to string, patience time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	network, address := split(to)
+	for {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, network, address)
+		if err == nil {
+			return conn, nil
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // pingPongAlone has both ends in this process, on one device.
@@ -194,9 +214,9 @@ func (a *app) pingPongAlone(ctx context.Context, e *perf.End, d verbs.Device, f 
 		served.Serve(other, func(perf.Result) {}) //nolint:errcheck // this end is told
 	}()
 	r, err := l.Run(e, f.spec)
-	l.Close()
+	l.Close() //nolint:errcheck // all is said
 	<-done
-	served.Close()
+	served.Close() //nolint:errcheck // as above
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,8 @@ type pingPongView struct {
 
 func (a *app) pingPongResult(r perf.Result, f pingPongFlags) error {
 	if !f.json {
-		return buffered(a.out, func(w io.Writer) error { return pingPongText(w, r, f.assume) })
+		_, err := io.WriteString(a.out, pingPongText(r, f.assume))
+		return err
 	}
 	v := pingPongView{
 		Test: string(r.Test), Op: r.Op.String(), QP: r.Service.String(), Size: r.Size, Iters: r.Iters, Ends: [2]string{r.First, r.Second},
@@ -41,15 +42,15 @@ func (a *app) pingPongResult(r perf.Result, f pingPongFlags) error {
 	return writeJSON(a.out, v)
 }
 
-func pingPongText(w io.Writer, r perf.Result, assumed []string) error {
+func pingPongText(r perf.Result, assumed []string) string {
+	w := new(strings.Builder)
 	fmt.Fprintf(w, "%v over %v, %s, %s to %s\n", r.Op, r.Service, text.Count(r.Size, "byte"), r.First, r.Second)
 	if len(assumed) > 0 {
 		fmt.Fprintf(w, "assumed: %s\n", strings.Join(assumed, ", "))
 	}
-	switch {
-	case r.Test == perf.Stream:
+	if r.Test == perf.Stream {
 		fmt.Fprintf(w, "%s: %.3g million a second, %.3g GB/s\n", text.Count(r.Iters, "message"), r.Rate/1e6, r.Bandwidth()/1e9)
-	default:
+	} else {
 		t := r.Times
 		fmt.Fprintf(w, "%s, %s, us: median %.3g, minimum %.3g, p99 %.3g, maximum %.3g, mean %.3g\n",
 			text.Count(r.Iters, "round trip"), way(r), t.Median, t.Min, t.P99, t.Max, t.Mean)
@@ -60,7 +61,7 @@ func pingPongText(w io.Writer, r perf.Result, assumed []string) error {
 	if r.Test != perf.Wake {
 		fmt.Fprintf(w, "%s for each\n", text.Count(int(r.Allocs), "allocation"))
 	}
-	return nil
+	return w.String()
 }
 
 // way is what was timed.

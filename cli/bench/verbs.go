@@ -100,8 +100,8 @@ func (s *verbsStage) rows() (list []verbsRow) {
 		case s.Short:
 			r.spec.Iters /= 100
 		}
-		r.spec.Iters = max(r.spec.Iters, 16)
-		r.ucx.Iters = max(r.spec.Iters, 100)
+		r.spec.Iters = max(r.spec.Iters, 100)
+		r.ucx.Iters = r.spec.Iters
 		r.spec.Timeout = time.Minute
 		if s.end.Fits(r.spec) == nil {
 			list = append(list, r)

@@ -3,7 +3,6 @@ package perf
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"sync/atomic"
 	"unsafe"
 
@@ -33,7 +32,7 @@ const (
 
 // shape is an area for a spec, without memory.
 func shape(s *Spec) area {
-	a := area{size: s.Size, slots: 1 << (bits.Len(uint(s.Depth)) - 1), bell: bellSize(s.Size)}
+	a := area{size: s.Size, slots: s.Depth, bell: bellSize(s.Size)}
 	a.lead = (wordSize - s.Size%wordSize) % wordSize
 	if s.Service == verbs.UD {
 		a.lead += lead

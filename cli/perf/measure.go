@@ -155,6 +155,7 @@ func (t *trial) room(to int) error {
 	if !t.polled() || to-t.taken <= t.slots {
 		return nil
 	}
+	t.want.room = to
 	for n := 1; ; n++ {
 		for range looks {
 			if t.taken = t.told(); to-t.taken <= t.slots {

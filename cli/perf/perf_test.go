@@ -21,7 +21,7 @@ func simulated(t *testing.T, p sim.Profile) verbs.Device {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { n.Close() })
+	t.Cleanup(func() { n.Close() }) //nolint:errcheck // of a test
 	d, err := n.Add(p.Name)
 	if err != nil {
 		t.Fatal(err)
@@ -51,9 +51,9 @@ func between(t *testing.T, first, second *End, s Spec) (r, served Result, err, f
 	done := make(chan error, 1)
 	go func() { done <- lb.Serve(second, func(r Result) { served = r }) }()
 	r, err = la.Run(first, s)
-	la.Close()
+	la.Close() //nolint:errcheck // of a test
 	failed = <-done
-	lb.Close()
+	lb.Close() //nolint:errcheck // of a test
 	return r, served, err, failed
 }
 
@@ -247,7 +247,7 @@ func TestAnEndThatGoes(t *testing.T) {
 	go func() {
 		var s Spec
 		other.receive(&s) //nolint:errcheck // only that it came
-		other.Close()
+		other.Close()     //nolint:errcheck // of a test
 	}()
 	if _, err := l.Run(e, Spec{Op: verbs.OpSend}); !errors.Is(err, errGone) {
 		t.Errorf("Run = %v", err)
@@ -273,8 +273,8 @@ func TestNonsense(t *testing.T) {
 		if err := <-done; err == nil {
 			t.Errorf("%q is taken", text)
 		}
-		l.Close()
-		client.Close()
+		l.Close()      //nolint:errcheck // of a test
+		client.Close() //nolint:errcheck // of a test
 	}
 }
 
@@ -284,7 +284,10 @@ func TestFilled(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, s := range []Spec{
-		{Op: verbs.OpWrite}, {Op: verbs.OpBind}, {Op: verbs.OpRead, Test: Wake}, {Op: verbs.OpSend, Test: Stream, Service: verbs.UD},
+		{Op: verbs.OpWrite},
+		{Op: verbs.OpBind},
+		{Op: verbs.OpRead, Test: Wake},
+		{Op: verbs.OpSend, Test: Stream, Service: verbs.UD},
 		{Op: verbs.OpSend, Size: math.MaxInt},
 	} {
 		if got, err := s.Filled(); !errors.Is(err, verbs.ErrInvalid) {
@@ -308,7 +311,7 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 	for _, test := range []Test{Latency, Stream} {
 		for _, service := range []verbs.QPType{verbs.RC, verbs.UD} {
 			for size := range 300 {
-				a := shape(&Spec{Test: test, Service: service, Size: size, Depth: 5})
+				a := shape(&Spec{Test: test, Service: service, Size: size, Depth: 4})
 				end := 0
 				for i := range 2 * a.slots {
 					at := a.out(i)

@@ -18,6 +18,9 @@ type sender struct {
 
 func (s *sender) make(t *trial) {
 	s.trial, s.limit = t, t.queue()
+	if t.Test == Stream {
+		s.limit = t.slots // what is sent from is in use until it is done
+	}
 	s.inline = !t.Op.Reads() && t.attr().Inline > 0
 	s.wrs = make([]verbs.SendWR, t.Chain)
 	for i := range s.wrs {
@@ -30,7 +33,7 @@ func (s *sender) make(t *trial) {
 	s.every = max(1, s.limit/4)
 	if t.Op.Reads() {
 		s.every = 1
-		s.limit = min(s.limit, max(1, t.qp.Attr().Reads), t.slots) // whose slots are in use
+		s.limit = min(t.slots, max(1, t.qp.Attr().Reads))
 	}
 }
 
@@ -144,7 +147,7 @@ func (s *sender) account(wcs []verbs.WC) error {
 func (s *sender) checkFetched(i int) error {
 	s.checked++
 	if !s.Op.Atomic() {
-		return s.verify(s.out(i), uint64(i%s.slots+1))
+		return s.verify(s.out(i), uint64(i&(s.slots-1)+1))
 	}
 	if got := *s.word(s.out(i)); got != uint64(i) {
 		return mismatch(s.Op, i, got)

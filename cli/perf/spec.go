@@ -3,6 +3,7 @@ package perf
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"time"
 
 	"heddle/verbs"
@@ -42,7 +43,7 @@ type Spec struct {
 	// default.
 	Chain int
 	// Depth is how many messages of a stream are under way, and how many buffers
-	// are posted, at most. By default it goes by Size.
+	// are posted, at most: a power of two. By default it goes by Size.
 	Depth int
 	// Events has completions and bytes be waited for asleep, not by polling.
 	Events bool
@@ -80,6 +81,7 @@ func (s Spec) Filled() (Spec, error) {
 		return s, err
 	}
 	s.Depth = min(cmp.Or(s.Depth, s.usualDepth()), s.mostDepth())
+	s.Depth = 1 << (bits.Len(uint(s.Depth)) - 1)
 	s.Chain = min(s.Chain, s.Depth)
 	s.Iters = roundUp(s.Iters, s.Batch)
 	return s, nil

@@ -13,25 +13,31 @@ import (
 // anything: about a microsecond.
 const looks = 2048
 
-// wanted is a bell that is waited for.
+// wanted is a bell, or room for messages, that is waited for.
 type wanted struct {
 	at     int
 	number uint64
-	ready  func() bool // it rang
+	room   int         // for so many messages since the beginning; 0 for a bell
+	ready  func() bool // it is there
 	nudges int
-	nudge  func() bool // it rang, or the device has gone on a bit
+	nudge  func() bool // it is there, or the device has gone on a bit
 }
 
 // init makes the functions that devices are given, once and for all.
 func (w *wanted) init(t *trial) {
-	w.ready = func() bool { return t.rung(w.at, w.number) }
+	w.ready = func() bool {
+		if w.room > 0 {
+			return w.room-t.told() <= t.slots
+		}
+		return t.rung(w.at, w.number)
+	}
 	w.nudge = func() bool { w.nudges--; return w.nudges <= 0 || w.ready() }
 }
 
 // hear waits for the bell of the message of a number, from 0.
 func (t *trial) hear(i int) error {
 	at, number := t.in(i), uint64(i+1)
-	t.want.at, t.want.number = at, number
+	t.want.at, t.want.number, t.want.room = at, number, 0
 	if t.Events {
 		return t.await(t.want.ready)
 	}

@@ -16,8 +16,8 @@ type version struct {
 
 func versions() map[string]version {
 	return map[string]version{
-		"ibsim":  {"-h", regexp.MustCompile(`\bibsim \d[\w.]*`), "$0"},
-		"opensm": {"--version", regexp.MustCompile(`\bOpenSM \d[\w.]*`), "$0"},
+		"ibsim":    {"-h", regexp.MustCompile(`\bibsim \d[\w.]*`), "$0"},
+		"opensm":   {"--version", regexp.MustCompile(`\bOpenSM \d[\w.]*`), "$0"},
 		"ucx_info": {"-v", regexp.MustCompile(`# Version (\d[\w.]*)`), "UCX $1"},
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestVersion(t *testing.T) {
-	for program, name := range map[string]string{"ibsim": "ibsim ", "opensm": "OpenSM "} {
+	for program, name := range map[string]string{"ibsim": "ibsim ", "opensm": "OpenSM ", "ucx_info": "UCX "} {
 		testenv.Peer(t, program)
 		got, err := peer.Version(t.Context(), program)
 		if err != nil || !strings.HasPrefix(got, name) || len(got) == len(name) {
