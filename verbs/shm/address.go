@@ -96,6 +96,6 @@ func (q *pair) datagram(wr *verbs.SendWR) verbs.Status {
 	binary.NativeEndian.PutUint64(room[wordSize+8:], uint64(wr.Imm))
 	copyParts(room[wordSize+16:][:n], q.parts, 0)
 	out.publish(room, datagramKind, flags, n)
-	a.link.bell.ring()
+	a.link.tell()
 	return verbs.StatusOK
 }

@@ -23,12 +23,6 @@ type completions struct {
 	mu    sync.Mutex // for changes of users
 }
 
-// push adds a completion and wakes who waits for it.
-func (c *completions) push(wc *verbs.WC, solicited bool) {
-	c.Push(*wc, solicited)
-	c.host.bell.ring()
-}
-
 func (c *completions) pairs() []*pair {
 	if p := c.users.Load(); p != nil {
 		return *p

@@ -221,7 +221,7 @@ func (q *pair) answer(l *link, f *frame, files []*os.File) {
 		l.in.ticks.Add(1)
 		q.receiving.Lock()
 		q.drain()
-		q.receiving.Unlock()
+		q.doneReceiving()
 		q.push(true)
 		q.host.bell.ring()
 		l.bell.ring()
@@ -249,7 +249,7 @@ func (q *pair) learned(l *link, f *frame, files []*os.File) {
 		}
 	}
 	q.advance(false)
-	q.sending.Unlock()
+	q.doneSending()
 	q.settle()
 	q.host.bell.ring()
 }
@@ -262,19 +262,19 @@ func (q *pair) lost(l *link, closed bool) {
 		q.receiving.Lock()
 		for q.drain() {
 		}
-		q.receiving.Unlock()
+		q.doneReceiving()
 		q.sending.Lock()
 		q.retire(l)
 		q.failFirst(verbs.StatusRetryExceeded)
-		q.sending.Unlock()
+		q.doneSending()
 		q.leave(closed)
 	}
 	q.sending.Lock()
 	q.receiving.Lock()
 	q.link.Store(nil)
 	_ = l.unmap() // nothing can be done about it
-	q.receiving.Unlock()
-	q.sending.Unlock()
+	q.doneReceiving()
+	q.doneSending()
 	_ = l.conn.Close() // it may be closed
 	q.host.bell.ring()
 }

@@ -150,7 +150,7 @@ func (q *pair) hear(g *greeting) {
 
 func (q *pair) addGuest(l *link) bool {
 	q.receiving.Lock()
-	defer q.receiving.Unlock()
+	defer q.doneReceiving()
 	if q.closed.Load() || len(q.guests) >= maxSenders {
 		return false
 	}
@@ -160,7 +160,7 @@ func (q *pair) addGuest(l *link) bool {
 
 func (q *pair) removeGuest(l *link) {
 	q.receiving.Lock()
-	defer q.receiving.Unlock()
+	defer q.doneReceiving()
 	q.drain() // what it sent before it went
 	q.guests = slices.DeleteFunc(q.guests, func(x *link) bool { return x == l })
 	_ = l.conn.Close() // it may be closed

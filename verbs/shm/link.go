@@ -29,6 +29,7 @@ type link struct {
 	remotes  []*target
 	asking   uint64 // key of the region that the peer is asked for, and 1<<32; 0 for none
 	denied   uint64 // so of one that it does not have
+	barrier  atomic.Uint32
 	gone     atomic.Bool
 	done     chan struct{} // closed when nobody serves the link any more
 }

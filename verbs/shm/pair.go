@@ -32,6 +32,8 @@ type pair struct {
 	flying  flights
 	stall   stall
 	parts   [][]byte
+	sends   batch // completions
+	silent  bool  // records were published of which the peer was not told
 
 	receiving sync.Mutex
 	buffers   *queue.Recvs // guarded by receiving, as all to the blank line
@@ -41,7 +43,8 @@ type pair struct {
 	got       int          // bytes of it
 	unready   bool         // the peer was told that there is no buffer
 	guests    []*link      // that send datagrams
-	flushed   bool         // the last buffer was given back
+	recvs     batch
+	flushed   bool // the last buffer was given back
 
 	mu         sync.Mutex
 	connecting bool // guarded by mu, as all below
@@ -76,7 +79,7 @@ func (d *domain) CreateQP(a verbs.QPAttr) (verbs.QP, error) {
 	q := &pair{
 		host: d.host, domain: d, attr: a, sendCQ: sendCQ, recvCQ: recvCQ, srq: srq,
 		posted: queue.NewSends(&a), flying: newFlights(a.SendWR), parts: make([][]byte, 0, max(a.SendSGE, 1)),
-		buffers: queue.NewRecvs(a.RecvWR, a.RecvSGE), arrived: make(chan struct{}, 1),
+		sends: newBatch(sendCQ), recvs: newBatch(recvCQ), buffers: queue.NewRecvs(a.RecvWR, a.RecvSGE), arrived: make(chan struct{}, 1),
 	}
 	q.current.SGEs = make([]verbs.SGE, 0, maxSGE)
 	q.state.Store(int32(verbs.Init))
@@ -123,17 +126,20 @@ func (q *pair) Attr() verbs.QPAttr { return q.attr }
 func (q *pair) Endpoint() []byte   { return q.self.AppendTo(nil) }
 func (q *pair) now() verbs.QPState { return verbs.QPState(q.state.Load()) }
 
-// State implements verbs.QP. A refused request of the peer, of which the socket
-// has not yet told, counts.
+// State implements verbs.QP. What others are about to tell the QP counts: a
+// refused request of the peer, and an overrun of a CQ.
 func (q *pair) State() (verbs.QPState, error) {
 	q.receiving.Lock()
 	accused := uint32(0)
 	if l := q.link.Load(); l != nil {
 		accused = l.out.accused.Load()
 	}
-	q.receiving.Unlock()
+	q.doneReceiving()
 	if accused != 0 && q.now() != verbs.Err {
 		q.abort(accusation(verbs.Status(accused)))
+	}
+	if !q.closed.Load() && (q.sendCQ.Over() || q.recvCQ.Over()) {
+		q.abort(verbs.EventQPFatal)
 	}
 	return q.now(), q.open("query")
 }
@@ -174,7 +180,7 @@ func (q *pair) Modify(to verbs.QPState) error {
 		q.sending.Lock()
 		q.state.Store(int32(to))
 		q.drained()
-		q.sending.Unlock()
+		q.doneSending()
 	default:
 		q.state.Store(int32(to))
 		q.push(true)
@@ -196,7 +202,7 @@ func (q *pair) abort(event verbs.EventType) {
 	}
 	q.sending.Lock()
 	q.flushSends()
-	q.sending.Unlock()
+	q.doneSending()
 	q.flushBuffers()
 	q.host.bell.ring()
 }
@@ -221,13 +227,13 @@ func (q *pair) reset() {
 	q.flying.clear()
 	q.sent = 0
 	q.unfinished.Store(0)
-	q.sending.Unlock()
+	q.doneSending()
 	q.receiving.Lock()
 	for q.buffers.Len() > 0 {
 		q.buffers.Pop()
 	}
 	q.busy, q.skipping, q.unready, q.got, q.flushed = false, false, false, 0, false
-	q.receiving.Unlock()
+	q.doneReceiving()
 	q.forget()
 }
 
@@ -270,7 +276,7 @@ func (q *pair) disconnect() (err error) {
 	}
 	q.receiving.Lock()
 	links := append([]*link(nil), q.guests...)
-	q.receiving.Unlock()
+	q.doneReceiving()
 	if l := q.link.Load(); l != nil {
 		q.refusePeer(l)
 		links = append(links, l)
@@ -287,7 +293,7 @@ func (q *pair) disconnect() (err error) {
 // refusePeer has the requests of the peer fail from now on.
 func (q *pair) refusePeer(l *link) {
 	q.receiving.Lock()
-	defer q.receiving.Unlock()
+	defer q.doneReceiving()
 	if q.link.Load() == l {
 		l.in.refuse(verbs.StatusRetryExceeded)
 		l.bell.ring()

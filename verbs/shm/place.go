@@ -17,6 +17,12 @@ func store8(at *byte, v uint8)
 //go:noescape
 func store16(at *byte, v uint16)
 
+// release is a store that comes after all before it, and nothing more: on amd64
+// sync/atomic has no such thing.
+//
+//go:noescape
+func release(at *uint64, v uint64)
+
 // place copies the parts, which fill dst, there: in any order, and then the
 // longest aligned word that ends where dst does, in one piece.
 func place(dst []byte, parts [][]byte) {

@@ -22,7 +22,7 @@ const (
 func (q *pair) PostSend(wr *verbs.SendWR) error {
 	q.sending.Lock()
 	err := q.post(wr)
-	q.sending.Unlock()
+	q.doneSending()
 	q.settle()
 	return err
 }
@@ -36,7 +36,7 @@ func (q *pair) PostSends(wrs []verbs.SendWR) (n int, err error) {
 		}
 		n++
 	}
-	q.sending.Unlock()
+	q.doneSending()
 	q.settle()
 	return n, err
 }
@@ -107,7 +107,7 @@ func (q *pair) complete(id uint64, op verbs.Op, signaled bool, status verbs.Stat
 	if !signaled && status == verbs.StatusOK {
 		return
 	}
-	q.sendCQ.push(&verbs.WC{ID: id, Status: status, Op: op, ByteLen: uint32(n), QPN: q.self.QPN}, false)
+	q.sends.add(&verbs.WC{ID: id, Status: status, Op: op, ByteLen: uint32(n), QPN: q.self.QPN}, false)
 }
 
 // execute does a request, or as much of it as can be done now.
@@ -222,7 +222,9 @@ func (q *pair) send(l *link, wr *verbs.SendWR, n int) (outcome, verbs.Status) {
 		}
 		copyParts(room[wordSize+more:][:piece], q.parts, q.sent)
 		l.out.publish(room, sendKind, flags, piece)
-		l.bell.ring()
+		if q.silent = true; piece == maxPiece {
+			l.tell() // the peer may begin
+		}
 		if q.sent += piece; flags&lastFlag != 0 {
 			q.sent = 0
 			return q.sentAll(), verbs.StatusOK
@@ -323,6 +325,6 @@ func (q *pair) writeImm(l *link, wr *verbs.SendWR, n int) (outcome, verbs.Status
 	binary.NativeEndian.PutUint32(room[wordSize:], wr.Imm)
 	binary.NativeEndian.PutUint32(room[wordSize+4:], uint32(n))
 	l.out.publish(room, writeImmKind, flags, 0)
-	l.bell.ring()
+	q.silent = true
 	return q.sentAll(), verbs.StatusOK
 }

@@ -63,7 +63,7 @@ func (q *pair) push(slow bool) {
 	}
 	if q.sending.TryLock() {
 		q.advance(slow)
-		q.sending.Unlock()
+		q.doneSending()
 		q.settle()
 	}
 }
@@ -182,7 +182,7 @@ func (q *pair) settle() {
 	if q.unfinished.Load() > 0 {
 		q.sending.Lock()
 		q.flushSends()
-		q.sending.Unlock()
+		q.doneSending()
 	}
 	q.flushBuffers()
 }
@@ -274,7 +274,7 @@ func (o *opened) pumpOnce() (more bool) {
 		if keeps {
 			q.advance(true)
 		}
-		q.sending.Unlock()
+		q.doneSending()
 		q.settle()
 		more = more || keeps
 	}

@@ -16,7 +16,7 @@ const maxPull = 64
 // PostRecv implements verbs.QP.
 func (q *pair) PostRecv(wr *verbs.RecvWR) error {
 	q.receiving.Lock()
-	defer q.receiving.Unlock()
+	defer q.doneReceiving()
 	err := q.postRecv(wr)
 	if err == nil {
 		q.host.bell.ring()
@@ -27,7 +27,7 @@ func (q *pair) PostRecv(wr *verbs.RecvWR) error {
 // PostRecvs implements verbs.QP.
 func (q *pair) PostRecvs(wrs []verbs.RecvWR) (n int, err error) {
 	q.receiving.Lock()
-	defer q.receiving.Unlock()
+	defer q.doneReceiving()
 	for n < len(wrs) && err == nil {
 		if err = q.postRecv(&wrs[n]); err == nil {
 			n++
@@ -72,14 +72,14 @@ func (q *pair) postRecv(wr *verbs.RecvWR) error {
 // received makes a completion of a buffer.
 func (q *pair) received(wc *verbs.WC, solicited bool) {
 	wc.QPN = q.self.QPN
-	q.recvCQ.push(wc, solicited)
+	q.recvs.add(wc, solicited)
 }
 
 // pull takes what came in, unless another goroutine does so.
 func (q *pair) pull() {
 	if q.receiving.TryLock() {
 		q.drain()
-		q.receiving.Unlock()
+		q.doneReceiving()
 		q.settle()
 	}
 }
@@ -95,7 +95,7 @@ func (q *pair) drain() (some bool) {
 				break
 			}
 		}
-		if l.in.show() {
+		if q.show(l) {
 			some = true
 			l.bell.ring()
 		}
@@ -106,9 +106,15 @@ func (q *pair) drain() (some bool) {
 				break
 			}
 		}
-		some = l.in.show() || some
+		some = q.show(l) || some
 	}
 	return some
+}
+
+// show tells the peer what was taken, when it is in the CQ.
+func (q *pair) show(l *link) bool {
+	q.recvs.flush()
+	return l.in.show()
 }
 
 // step takes a record; false where there is none, or nothing to put it in.
@@ -141,7 +147,7 @@ func (q *pair) step(l *link) bool {
 	}
 	l.in.pop(&rec)
 	if !last {
-		l.in.show() // so that the peer has room for the rest
+		q.show(l) // so that the peer has room for the rest
 		l.bell.ring()
 	}
 	return true
@@ -154,7 +160,7 @@ func (q *pair) starve(l *link) (fed bool) {
 		return true
 	}
 	q.unready = true
-	l.in.show()
+	q.show(l)
 	if l.in.notReady() {
 		l.bell.ring()
 	}
@@ -166,7 +172,7 @@ func (q *pair) broken(l *link, status verbs.Status, event verbs.EventType) bool 
 	if old := q.state.Swap(int32(verbs.Err)); verbs.QPState(old) != verbs.Err {
 		q.host.events.add(verbs.Event{Type: event, QP: q, QPN: q.self.QPN})
 	}
-	l.in.show()
+	q.show(l)
 	l.in.refuse(status)
 	l.bell.ring()
 	return false
@@ -291,7 +297,7 @@ func (q *pair) fits(n int) bool {
 // flushBuffers gives the buffers of a QP in error back, once.
 func (q *pair) flushBuffers() {
 	q.receiving.Lock()
-	defer q.receiving.Unlock()
+	defer q.doneReceiving()
 	if q.now() != verbs.Err {
 		return
 	}

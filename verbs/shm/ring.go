@@ -131,12 +131,12 @@ func (w *writer) room(more, n int) ([]byte, error) {
 	return w.data[at : at+size], nil
 }
 
-// publish shows the reader a record that room gave; n is its data. It is a full
-// barrier.
+// publish shows the reader a record that room gave; n is its data. Before the
+// reader's bell is looked at there has to be a barrier.
 func (w *writer) publish(room []byte, k kind, flags uint8, n int) {
 	next := w.pos + uint64(len(room))
 	*w.word(next) = 0
-	atomic.StoreUint64(w.word(w.pos), uint64(n)|uint64(flags)<<24|uint64(k)<<32)
+	release(w.word(w.pos), uint64(n)|uint64(flags)<<24|uint64(k)<<32)
 	w.pos = next
 }
 

@@ -15,3 +15,10 @@ TEXT ·store16(SB), NOSPLIT, $0-10
 	MOVW v+8(FP), CX
 	XCHGW CX, (AX)
 	RET
+
+// func release(at *uint64, v uint64)
+TEXT ·release(SB), NOSPLIT, $0-16
+	MOVQ at+0(FP), AX
+	MOVQ v+8(FP), CX
+	MOVQ CX, (AX)
+	RET

@@ -15,3 +15,10 @@ TEXT ·store16(SB), NOSPLIT, $0-10
 	MOVHU v+8(FP), R1
 	STLRH R1, (R0)
 	RET
+
+// func release(at *uint64, v uint64)
+TEXT ·release(SB), NOSPLIT, $0-16
+	MOVD at+0(FP), R0
+	MOVD v+8(FP), R1
+	STLR R1, (R0)
+	RET

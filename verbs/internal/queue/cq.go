@@ -186,6 +186,9 @@ func (c *CQ) Happened() (bool, error) {
 	}
 }
 
+// Over tells whether nothing comes any more: it has overrun, or is closed.
+func (c *CQ) Over() bool { return c.over.Load() }
+
 // Depth implements verbs.CQ.
 func (c *CQ) Depth() int { return len(c.ring) }
 
