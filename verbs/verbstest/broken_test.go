@@ -3,6 +3,7 @@ package verbstest
 import (
 	"context"
 	"encoding/binary"
+	"sync"
 	"testing"
 
 	"heddle/ib"
@@ -43,8 +44,10 @@ type fault struct {
 	mr       func(verbs.MR) verbs.MR
 }
 
-// world is what the devices of a test know of each other.
+// world is what the devices of a test know of each other. The calls of their
+// queues hold mu, so that a fault may keep what it likes.
 type world struct {
+	mu    sync.Mutex
 	mrs   []verbs.MR
 	qps   []*brokenQP
 	count int
@@ -178,6 +181,8 @@ type brokenPD struct {
 func (p *brokenPD) Close() error { return p.end.of(p.dev.f, p.PD.Close) }
 
 func (p *brokenPD) RegisterMR(mem *verbs.Memory, access verbs.Access) (verbs.MR, error) {
+	p.dev.f.world.mu.Lock()
+	defer p.dev.f.world.mu.Unlock()
 	if p.dev.f.access != nil {
 		access = p.dev.f.access(access)
 	}
@@ -192,6 +197,8 @@ func (p *brokenPD) RegisterMR(mem *verbs.Memory, access verbs.Access) (verbs.MR,
 }
 
 func (p *brokenPD) CreateQP(a verbs.QPAttr) (verbs.QP, error) {
+	p.dev.f.world.mu.Lock()
+	defer p.dev.f.world.mu.Unlock()
 	if c, ok := a.SendCQ.(*brokenCQ); ok {
 		a.SendCQ = c.CQ
 	}
@@ -273,6 +280,8 @@ func (c *brokenCQ) Close() error { return c.end.of(c.f, c.CQ.Close) }
 func (c *brokenCQ) Depth() int { return c.depth }
 
 func (c *brokenCQ) Poll(into []verbs.WC) (int, error) {
+	c.f.world.mu.Lock()
+	defer c.f.world.mu.Unlock()
 	for _, q := range c.f.world.qps {
 		q.release()
 	}
@@ -337,6 +346,8 @@ func (q *brokenQP) Attr() verbs.QPAttr {
 }
 
 func (q *brokenQP) PostSend(wr *verbs.SendWR) error {
+	q.f.world.mu.Lock()
+	defer q.f.world.mu.Unlock()
 	if q.f.send != nil {
 		return q.f.send(q, wr)
 	}
@@ -344,6 +355,8 @@ func (q *brokenQP) PostSend(wr *verbs.SendWR) error {
 }
 
 func (q *brokenQP) PostSends(wrs []verbs.SendWR) (int, error) {
+	q.f.world.mu.Lock()
+	defer q.f.world.mu.Unlock()
 	if q.f.sends != nil {
 		return q.f.sends(q, wrs)
 	}
@@ -359,6 +372,8 @@ func (q *brokenQP) PostSends(wrs []verbs.SendWR) (int, error) {
 }
 
 func (q *brokenQP) PostRecv(wr *verbs.RecvWR) error {
+	q.f.world.mu.Lock()
+	defer q.f.world.mu.Unlock()
 	if q.f.recv != nil {
 		return q.f.recv(q, wr)
 	}

@@ -268,6 +268,9 @@ func pathMTU(e *env) {
 			e.Errorf("MTUs %v and %v make a path of %v and %v", mtu[0], mtu[1], a.qp.Attr().MTU, b.qp.Attr().MTU)
 		}
 		size := min(e.longest(), 2000)
+		if e.near.caps.MaxMessage == e.near.caps.MTU { // messages of one packet
+			size = min(size, ib.MTU256.Bytes())
+		}
 		there, back := e.rig(a, b, size), e.rig(b, a, size)
 		there.transfer(e.oneSided(), size)
 		back.transfer(e.oneSided(), size)
