@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -227,7 +228,18 @@ func readPartitions(o partition.Options, log *slog.Logger) (*partition.Config, e
 	return cfg, err
 }
 
+// useHalf runs goroutines on half of the processors, unless GOMAXPROCS says
+// otherwise. A manager answers very many short requests: the more processors
+// take part, the more of the time goes into waking them up, and the programs
+// that ask have less left.
+func useHalf() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(1, runtime.NumCPU()/2))
+	}
+}
+
 func (a *app) manage(s *smSetup) (err error) {
+	useHalf()
 	f, cfg := s.flags, s.cfg
 	state, err := f.state.open(&cfg)
 	if err != nil {
