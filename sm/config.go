@@ -45,7 +45,7 @@ type Config struct {
 	// Manager's.
 	Groups group.Config
 	// Window is how long joins are collected before they are routed: by default
-	// 30 ms after the last, after a short burst of them 5 ms at least, and 1 s
+	// 30 ms after the last, after a short burst of them 5 ms at least, and 2 s
 	// at most.
 	Window group.Window
 	// SAKey is whom subnet administration trusts: 1 by default.
@@ -116,7 +116,7 @@ func (c Config) filled() Config {
 	c.SMKey = cmp.Or(c.SMKey, 1)
 	c.Ask.ClearChanges, c.Ask.PKeys = true, true
 	if c.Window == (group.Window{}) {
-		c.Window = group.Window{Quiet: 30 * time.Millisecond, Bound: time.Second, Least: 5 * time.Millisecond}
+		c.Window = group.Window{Quiet: 30 * time.Millisecond, Bound: 2 * time.Second, Least: 5 * time.Millisecond}
 	}
 	return c
 }
