@@ -206,15 +206,13 @@ func (q *pair) serve(l *link) {
 func (q *pair) answer(l *link, f *frame, files []*os.File) {
 	switch f.Kind {
 	case askFrame:
-		described, file, own := q.host.describe(q.domain.number, f.Key)
+		described, file := q.host.describe(q.domain.number, f.Key)
 		if file == nil {
 			_ = send(l.conn, &described) // an error is found by the next receive
 			return
 		}
 		_ = send(l.conn, &described, file)
-		if own {
-			_ = file.Close()
-		}
+		_ = file.Close()
 	case regionFrame:
 		q.learned(l, f, files)
 	case kickFrame:

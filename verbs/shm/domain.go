@@ -127,27 +127,28 @@ func (r *region) Close() error {
 }
 
 // describe answers a peer of a QP of that domain which asks for a region: the
-// frame, and the file that goes with it, which is to be closed where own is
-// true.
-func (o *opened) describe(domain, key uint32) (f frame, file *os.File, own bool) {
+// frame, and the file that goes with it, which is the caller's to close: the
+// region and its memory may be closed at any moment.
+func (o *opened) describe(domain, key uint32) (f frame, file *os.File) {
 	f = frame{Kind: regionFrame, Key: key, From: endpoint{Name: o.name, Type: verbs.RC}}
 	r := o.regions.Find(key)
 	if r == nil || r.PD != domain || r.Access&remote == 0 {
-		return f, nil, false
+		return f, nil
 	}
 	generation := atomic.LoadUint64(o.board.slot(key))
 	if generation == 0 || o.regions.Find(key) != r {
-		return f, nil, false
+		return f, nil
 	}
-	file, offset := r.Mem.File()
+	open := duplicate
 	if r.Access&(verbs.RemoteWrite|verbs.RemoteAtomic) == 0 {
-		reading, err := readOnly(file)
-		if err != nil {
-			return f, nil, false
-		}
-		file, own = reading, true
+		open = readOnly
+	}
+	shared, offset := r.Mem.File()
+	file, err := open(shared)
+	if err != nil {
+		return f, nil
 	}
 	f.Access, f.Base, f.Size, f.Offset, f.Generation = r.Access, r.Addr(), uint64(r.Mem.Size()), uint64(offset), generation
 	f.Times = uint8(r.Len() / r.Mem.Size())
-	return f, file, own
+	return f, file
 }

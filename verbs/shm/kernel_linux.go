@@ -58,9 +58,26 @@ func readOnly(file *os.File) (*os.File, error) {
 	if err := file.Chmod(0o600); err != nil {
 		return nil, fmt.Errorf("a file to be read: %w", err)
 	}
-	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", file.Fd()), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	return again(file, func(fd int) (int, error) {
+		return unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	})
+}
+
+// duplicate is another descriptor of a file.
+func duplicate(file *os.File) (*os.File, error) {
+	return again(file, func(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0) })
+}
+
+// again opens a file once more, which its owner may close meanwhile: its number
+// stays that of the file as long as open runs.
+func again(file *os.File, open func(fd int) (int, error)) (*os.File, error) {
+	raw, err := file.SyscallConn()
 	if err != nil {
-		return nil, fmt.Errorf("a descriptor for reading: %w", err)
+		return nil, fmt.Errorf("a descriptor of a shared file: %w", err)
+	}
+	fd, failed := -1, error(nil)
+	if err := raw.Control(func(number uintptr) { fd, failed = open(int(number)) }); err != nil || failed != nil {
+		return nil, fmt.Errorf("a descriptor of a shared file: %w", errors.Join(err, failed))
 	}
 	return os.NewFile(uintptr(fd), file.Name()), nil
 }
