@@ -174,10 +174,10 @@ func postRecv(t testing.TB, qp interface{ PostRecv(*verbs.RecvWR) error }, id ui
 
 // child is another process of the test binary, which runs a role.
 type child struct {
-	cmd *exec.Cmd
-	in  *gob.Encoder
-	out *gob.Decoder
-	w   io.Closer
+	cmd  *exec.Cmd
+	in   *gob.Encoder
+	out  *gob.Decoder
+	w    io.Closer
 	gone sync.Once
 }
 
