@@ -1,12 +1,14 @@
 package ibsim
 
 import (
-	"net"
+	"io"
 	"syscall"
+	"time"
 )
 
-// Conn is a datagram socket as package net makes it.
+// Conn is a datagram socket that packets are read from, as package net makes it.
 type Conn interface {
-	net.Conn
+	io.ReadCloser
 	syscall.Conn
+	SetReadDeadline(t time.Time) error
 }

@@ -36,10 +36,11 @@ func (v *vector) set(packets []Packet) int {
 	return n
 }
 
-// call is recvmmsg or sendmmsg for the first n packets of the vector.
+// call is recvmmsg or sendmmsg for the first n packets of the vector. It never
+// waits, and takes so short that the scheduler need not be told of it.
 func (v *vector) call(trap uintptr, fd uintptr, n int) (done int, err error) {
 	for {
-		r, _, errno := unix.Syscall6(trap, fd, uintptr(unsafe.Pointer(&v.headers[0])), uintptr(n), unix.MSG_DONTWAIT, 0, 0)
+		r, _, errno := unix.RawSyscall6(trap, fd, uintptr(unsafe.Pointer(&v.headers[0])), uintptr(n), unix.MSG_DONTWAIT, 0, 0)
 		switch errno {
 		case 0:
 			return int(r), nil

@@ -33,6 +33,29 @@ func connected(t *testing.T) (a, b *net.UnixConn) {
 	return a, b
 }
 
+// eachKind tests two connected sockets as package net makes them, and as Quiet
+// does.
+func eachKind(t *testing.T, test func(t *testing.T, a, b Conn)) {
+	t.Run("net", func(t *testing.T) {
+		a, b := connected(t)
+		test(t, a, b)
+	})
+	t.Run("quiet", func(t *testing.T) {
+		a, b := connected(t)
+		test(t, quieted(t, a), quieted(t, b))
+	})
+}
+
+func quieted(t *testing.T, conn Conn) Conn {
+	t.Helper()
+	q, err := Quiet(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { q.Close() }) //nolint:errcheck // some are closed already
+	return q
+}
+
 func reader(t *testing.T, conn Conn) *Reader {
 	t.Helper()
 	r, err := NewReader(conn)
@@ -70,8 +93,9 @@ func readAll(t *testing.T, r *Reader, from, n int) (reads int) {
 }
 
 // TestManyPackets: many are sent and read in order, 64 with each call.
-func TestManyPackets(t *testing.T) {
-	a, b := connected(t)
+func TestManyPackets(t *testing.T) { eachKind(t, testManyPackets) }
+
+func testManyPackets(t *testing.T, a, b Conn) {
 	s, r := sender(t, a), reader(t, b)
 	for _, n := range []int{1, 2, batch - 1, batch, batch + 1, 150} {
 		if sent, err := s.SendAll(numbered(n, n)); sent != n || err != nil {
@@ -85,8 +109,9 @@ func TestManyPackets(t *testing.T) {
 
 // TestNoRoomForAll: what fits is sent, and nothing of what does not; who waits
 // gets the rest sent.
-func TestNoRoomForAll(t *testing.T) {
-	a, b := connected(t)
+func TestNoRoomForAll(t *testing.T) { eachKind(t, testNoRoomForAll) }
+
+func testNoRoomForAll(t *testing.T, a, b Conn) {
 	s, r := sender(t, a), reader(t, b)
 	all := numbered(0, 5000)
 	sent, err := s.SendAll(all)
@@ -108,8 +133,9 @@ func TestNoRoomForAll(t *testing.T) {
 }
 
 // TestOtherLengths: what is no packet is left out, and the order stays.
-func TestOtherLengths(t *testing.T) {
-	a, b := connected(t)
+func TestOtherLengths(t *testing.T) { eachKind(t, testOtherLengths) }
+
+func testOtherLengths(t *testing.T, a, b Conn) {
 	s, r := sender(t, a), reader(t, b)
 	for i, p := range numbered(0, 3) {
 		if err := s.Send(p[:]); err != nil {
@@ -131,8 +157,9 @@ func TestOtherLengths(t *testing.T) {
 }
 
 // TestPacketsEnd: the error is the socket's.
-func TestPacketsEnd(t *testing.T) {
-	a, b := connected(t)
+func TestPacketsEnd(t *testing.T) { eachKind(t, testPacketsEnd) }
+
+func testPacketsEnd(t *testing.T, a, b Conn) {
 	s, r := sender(t, a), reader(t, b)
 	b.Close() //nolint:errcheck // what counts is that it is closed
 	if packets, err := r.Read(); !errors.Is(err, net.ErrClosed) || len(packets) > 0 {
@@ -147,8 +174,9 @@ func TestPacketsEnd(t *testing.T) {
 	}
 }
 
-func TestPacketsAllocateNothing(t *testing.T) {
-	a, b := connected(t)
+func TestPacketsAllocateNothing(t *testing.T) { eachKind(t, testPacketsAllocateNothing) }
+
+func testPacketsAllocateNothing(t *testing.T, a, b Conn) {
 	s, r := sender(t, a), reader(t, b)
 	packets := numbered(0, 20)
 	allocs := testing.AllocsPerRun(100, func() {

@@ -88,6 +88,9 @@ type batch struct {
 	again   []int // indices that subnet administration was too busy for
 	waiting int   // outstanding
 	results chan result
+	wait    backoff
+	port    *umad.Batch
+	done    func(int, mad.MCMemberRecord, error)
 }
 
 // result is what came of the record of an index.
@@ -99,25 +102,14 @@ type result struct {
 }
 
 func (c *Client) memberAll(ctx context.Context, method mad.Method, all []mad.MCMemberRecord, mask mad.ComponentMask, done func(int, mad.MCMemberRecord, error)) error {
-	b := &batch{c: c, method: method, mask: mask, all: all, results: make(chan result, c.options.Window)}
-	var wait backoff
+	b := &batch{c: c, method: method, mask: mask, all: all, results: make(chan result, c.options.Window), port: c.port.Batch(), done: done}
 	for b.waiting > 0 || b.next < len(all) || len(b.again) > 0 {
 		if err := b.fill(); err != nil {
 			return err
 		}
 		select {
 		case r := <-b.results:
-			b.waiting--
-			if errors.Is(r.err, umad.ErrTimeout) {
-				c.lost()
-			}
-			if !r.busy {
-				wait.next = 0
-				done(r.i, r.r, r.err)
-				continue
-			}
-			b.again = append(b.again, r.i)
-			if err := wait.sleep(ctx); err != nil {
+			if err := b.take(ctx, r); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -125,6 +117,39 @@ func (c *Client) memberAll(ctx context.Context, method mad.Method, all []mad.MCM
 		}
 	}
 	return nil
+}
+
+// take takes a result, and all others that are there: what is asked next then
+// goes out together.
+func (b *batch) take(ctx context.Context, r result) error {
+	busy := false
+	for more := true; more; {
+		busy = b.ended(r) || busy
+		select {
+		case r = <-b.results:
+		default:
+			more = false
+		}
+	}
+	if busy {
+		return b.wait.sleep(ctx)
+	}
+	return nil
+}
+
+// ended takes one result, and tells whether it is to be asked for again.
+func (b *batch) ended(r result) (busy bool) {
+	b.waiting--
+	if errors.Is(r.err, umad.ErrTimeout) {
+		b.c.lost()
+	}
+	if r.busy {
+		b.again = append(b.again, r.i)
+		return true
+	}
+	b.wait.next = 0
+	b.done(r.i, r.r, r.err)
+	return false
 }
 
 // fill sends as many as may be outstanding.
@@ -137,14 +162,14 @@ func (b *batch) fill() error {
 		case b.next < len(b.all):
 			b.next++
 		default:
-			return nil
+			return b.port.Flush()
 		}
 		if err := b.start(i); err != nil {
 			return err
 		}
 		b.waiting++
 	}
-	return nil
+	return b.port.Flush()
 }
 
 // start asks for one record. The channel has room for every answer, also when
@@ -158,7 +183,7 @@ func (b *batch) start(i int) error {
 	if err != nil {
 		return err
 	}
-	return b.c.port.Start(req, b.c.options.Call, func(m *umad.Message, err error) {
+	return b.port.Start(req, b.c.options.Call, func(m *umad.Message, err error) {
 		b.results <- resultOf(i, m, err)
 	})
 }

@@ -17,7 +17,7 @@ import (
 // short that a wait for a worker would take longer: they are answered at once,
 // unless others wait, or the change has to be kept first.
 func (m *Manager) serveSA() error {
-	paths := m.worker(m.port.Answers())
+	answers := m.worker(m.port.Answers())
 	return m.port.Handle(umad.Agent{
 		Class: mad.ClassSA, Version: 2, RMPP: true,
 		Methods: []mad.Method{mad.MethodGet, mad.MethodSet, mad.MethodGetTable, mad.MethodDelete, mad.MethodGetMulti},
@@ -27,14 +27,17 @@ func (m *Manager) serveSA() error {
 			queue = m.slow
 		}
 		switch {
-		case m.keeper.memory == nil && isMembership(msg.Datagram()) && queue.none():
-			m.change(context.Background(), msg)
-		case isPath(msg.Datagram()) && queue.none():
-			paths.next(context.Background(), msg)
+		case m.isQuick(msg.Datagram()) && queue.none():
+			answers.next(context.Background(), msg)
 		case !queue.put(msg):
 			m.busy(msg)
 		}
 	})
+}
+
+// isQuick tells whether a request takes shorter than a wait for a worker.
+func (m *Manager) isQuick(d *mad.Datagram) bool {
+	return isPath(d) || m.keeper.memory == nil && isMembership(d)
 }
 
 // isMembership tells whether that is a join or a leave.
@@ -91,7 +94,8 @@ func (m *Manager) work(ctx context.Context, q *asked) {
 
 // answer answers a request, in the memory of to where that is done at once.
 func (w *worker) answer(ctx context.Context, msg, to *umad.Message) {
-	if isChange(msg.Datagram()) {
+	changes := isChange(msg.Datagram())
+	if changes && w.keeper.memory != nil {
 		w.change(ctx, msg.Clone()) // the answer may come when msg is used again
 		return
 	}
@@ -104,6 +108,9 @@ func (w *worker) answer(ctx context.Context, msg, to *umad.Message) {
 		return // a standby, say, is silent
 	}
 	err := w.batch.Send(to)
+	if changes {
+		w.changed()
+	}
 	switch {
 	case errors.Is(err, umad.ErrTooMuch): // it has too much on the way already
 		w.busy(msg)

@@ -88,7 +88,12 @@ func bindUnix(names ibsim.Names, id uint32) (simLink, error) {
 		control.Close() //nolint:errcheck // unused
 		return simLink{}, err
 	}
-	return simLink{control: control, data: data}, nil
+	quiet, err := ibsim.Quiet(data)
+	if err != nil {
+		control.Close() //nolint:errcheck // unused
+		return simLink{}, err
+	}
+	return simLink{control: control, data: quiet}, nil
 }
 
 // udpBuffer is the size of the receive buffer of a UDP data socket, which

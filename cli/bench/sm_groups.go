@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -237,8 +238,10 @@ func (j *joiner) order() (all []mad.MCMemberRecord, groupOf []int) {
 	return all, groupOf
 }
 
-// join joins for all, with the client's usual window.
+// join joins for all, with the client's usual window. As many processors as the
+// client has are left to the manager.
 func (j *joiner) join(ctx context.Context) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/2)))
 	all, groupOf := j.order()
 	j.got.members = len(all)
 	j.mlids = make([]ib.MLID, len(j.groups))

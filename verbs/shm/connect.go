@@ -21,8 +21,7 @@ func (q *pair) Connect(ctx context.Context, peer []byte) error {
 	if ctx.Err() != nil {
 		return q.wrong("connect", context.Cause(ctx))
 	}
-	ctx, err := q.begin(ctx)
-	if err != nil {
+	if err := q.begin(); err != nil {
 		return err
 	}
 	defer q.end()
@@ -43,42 +42,27 @@ func (q *pair) Connect(ctx context.Context, peer []byte) error {
 	if err != nil {
 		return q.wrong("connect", err)
 	}
-	return q.start(l)
+	q.start(l)
+	return nil
 }
 
-// begin gives a context that ends when the QP is closed or reset.
-func (q *pair) begin(ctx context.Context) (context.Context, error) {
+func (q *pair) begin() error {
+	if err := q.open("connect"); err != nil {
+		return err
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if err := q.open("connect"); err != nil {
-		return nil, err
+	if q.connecting || q.now() != verbs.Init {
+		return q.wrong(fmt.Sprintf("connect in %v", q.now()), verbs.ErrState)
 	}
-	if q.connecting != nil || q.now() != verbs.Init {
-		return nil, q.wrong(fmt.Sprintf("connect in %v", q.now()), verbs.ErrState)
-	}
-	q.connecting = make(chan struct{})
-	ctx, q.stopConnect = context.WithCancelCause(ctx)
-	return ctx, nil
+	q.connecting = true
+	return nil
 }
 
 func (q *pair) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.stopConnect(nil)
-	close(q.connecting)
-	q.connecting, q.stopConnect = nil, nil
-}
-
-// interrupt ends Connect, and returns when it has returned: what it made is there
-// to be closed then.
-func (q *pair) interrupt() {
-	q.mu.Lock()
-	ended, stop := q.connecting, q.stopConnect
-	q.mu.Unlock()
-	if ended != nil {
-		stop(verbs.ErrClosed)
-		<-ended
-	}
+	q.connecting = false
 }
 
 // join makes the link, by the way that is this side's.
@@ -91,6 +75,9 @@ func (q *pair) join(ctx context.Context, to *endpoint) (*link, error) {
 		case <-q.arrived:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
+		}
+		if q.closed.Load() {
+			return nil, verbs.ErrClosed
 		}
 		if g := q.unpark(); g != nil {
 			if g.hello.From != *to {
@@ -140,10 +127,15 @@ func (q *pair) dial(ctx context.Context, to *endpoint) (*link, error) {
 }
 
 func (o *opened) dial(ctx context.Context, to *endpoint, hello *frame, ring int) (l *link, err error) {
-	conn, err := knock(ctx, to)
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unixpacket", to.socket().Name)
 	if err != nil {
-		return nil, err
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, peerGone(err)
 	}
+	conn := c.(*net.UnixConn)
 	file, err := newFile("rings", controlSize(ring))
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
@@ -160,28 +152,6 @@ func (o *opened) dial(ctx context.Context, to *endpoint, hello *frame, ring int)
 		return nil, err
 	}
 	return l, nil
-}
-
-// knock comes to the peer's socket, again where there is a crowd.
-func knock(ctx context.Context, to *endpoint) (*net.UnixConn, error) {
-	var d net.Dialer
-	for {
-		c, err := d.DialContext(ctx, "unixpacket", to.socket().Name)
-		switch {
-		case err == nil:
-			conn := c.(*net.UnixConn)
-			return conn, conn.SetWriteBuffer(queued)
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case !busy(err):
-			return nil, peerGone(err)
-		}
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
 }
 
 // meet says hello and waits for the welcome.
@@ -209,18 +179,13 @@ func (o *opened) meet(ctx context.Context, l *link, hello *frame, rings *os.File
 func peerGone(err error) error { return fmt.Errorf("%w: %w", verbs.ErrPeerGone, err) }
 
 // start takes the QP to RTS with a link, and serves that.
-func (q *pair) start(l *link) error {
+func (q *pair) start(l *link) {
 	q.link.Store(l)
-	ready := q.state.CompareAndSwap(int32(verbs.Init), int32(verbs.RTS))
+	q.state.CompareAndSwap(int32(verbs.Init), int32(verbs.RTS))
 	q.host.tasks.Go(func() { q.serve(l) })
-	if !ready {
-		q.refusePeer(l) // it is in ERR, or about to be reset or closed
-		if err := q.open("connect"); err != nil {
-			return err
-		}
-		return q.wrong(fmt.Sprintf("connect: taken to %v meanwhile", q.now()), verbs.ErrState)
+	if q.closed.Load() {
+		_ = q.disconnect() // Close came before there was a link
 	}
-	return nil
 }
 
 // serve reads what the peer says, until it is gone.
@@ -243,18 +208,18 @@ func (q *pair) answer(l *link, f *frame, files []*os.File) {
 	case askFrame:
 		described, file := q.host.describe(q.domain.number, f.Key)
 		if file == nil {
-			_ = send(l.conn, &described) // a peer that does not listen waits in vain
+			_ = send(l.conn, &described) // an error is found by the next receive
 			return
 		}
-		if send(l.conn, &described, file) != nil {
-			_ = l.conn.Close() // it asks, and does not listen
-		}
+		_ = send(l.conn, &described, file)
 		_ = file.Close()
 	case regionFrame:
 		q.learned(l, f, files)
 	case kickFrame:
 		l.in.ticks.Add(1)
-		q.look()
+		q.receiving.Lock()
+		q.drain()
+		q.doneReceiving()
 		q.push(true)
 		q.host.bell.ring()
 		l.bell.ring()
@@ -291,29 +256,24 @@ func (q *pair) learned(l *link, f *frame, files []*os.File) {
 // peer that closed its QP itself leaves this one as it is until the next
 // request, as a network would.
 func (q *pair) lost(l *link, closed bool) {
-	alone := !l.gone.Load() // not by what the QP did itself
-	if alone {
+	if !l.gone.Load() {
 		q.receiving.Lock()
-		q.drainAll()
+		for q.drain() {
+		}
 		q.doneReceiving()
-	}
-	// A request is done before this, or finds no link.
-	q.sending.Lock()
-	if alone {
+		q.sending.Lock()
 		q.retire(l)
+		q.failFirst(verbs.StatusRetryExceeded)
+		q.doneSending()
+		q.leave(closed)
 	}
+	q.sending.Lock()
 	q.receiving.Lock()
 	q.link.Store(nil)
 	_ = l.unmap() // nothing can be done about it
 	q.doneReceiving()
-	if alone {
-		q.failFirst(verbs.StatusRetryExceeded)
-	}
 	q.doneSending()
 	_ = l.conn.Close() // it may be closed
-	if alone {
-		q.leave(closed)
-	}
 	q.host.bell.ring()
 }
 

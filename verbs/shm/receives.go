@@ -55,15 +55,13 @@ func (s *receives) starve(q *pair) bool {
 	return false
 }
 
-// feed gives up mu, and has the QPs that starve look for buffers. One that just
-// begins to starve holds its lock still: pull would pass it by, and nobody would
-// come again.
+// feed gives up mu, and has the QPs that starve look for buffers.
 func (s *receives) feed() {
 	hungry := s.hungry
 	s.hungry = nil
 	s.mu.Unlock()
 	for _, q := range hungry {
-		q.look()
+		q.pull()
 	}
 }
 

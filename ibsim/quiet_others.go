@@ -1,0 +1,6 @@
+//go:build !linux
+
+package ibsim
+
+// Quiet gives the socket back.
+func Quiet(conn Conn) (Conn, error) { return conn, nil }
