@@ -91,6 +91,7 @@ heddle_sm_tree_links 14
 heddle_sm_unhealthy_ports 2
 heddle_sm_warnings{warning="deadlock"} 1
 heddle_sm_warnings{warning="engine-failed"} 0
+heddle_sm_warnings{warning="state-not-kept"} 0
 heddle_sm_warnings{warning="unranked-fabric"} 0
 `
 	want = strings.Replace(want, "VERSION", version(), 1)

@@ -145,7 +145,7 @@ func (m *Manager) lead(ctx context.Context, reason string) {
 // begins forgets what the manager knew of the subnet when it was its master the
 // last time: another one may have written since.
 func (m *Manager) begins() {
-	m.leading, m.programmed = true, false
+	m.leading, m.programmed, m.blind = true, false, false
 	m.view, m.ahead, m.unsettled = nil, nil, nil
 	m.tables.forgetAll()
 	m.mlids = 0
@@ -160,7 +160,7 @@ func (m *Manager) begins() {
 
 // follow ends what only the master does.
 func (m *Manager) follow() {
-	m.leading = false
+	m.leading, m.discovered = false, nil
 	if m.keeper.memory != nil {
 		m.keeper.memory.Follow()
 	}
@@ -177,16 +177,19 @@ func (m *Manager) discover(ctx context.Context) {
 		m.vote.do(func(e *election.Machine) { e.SweepFailed(time.Now(), err.Error()) })
 		return
 	}
+	m.discovered = v
 	m.met(ctx, v)
 }
 
-// met asks the managers that a sweep found who they are, and tells the machine.
-func (m *Manager) met(ctx context.Context, v *subnet.View) {
-	type place struct {
-		node *subnet.Node
-		port uint8
-	}
-	var places []place
+// place is where another manager may be.
+type place struct {
+	node *subnet.Node
+	port uint8
+}
+
+// managers are the places where a view has other managers. Their LIDs are noted
+// for Status.
+func (m *Manager) managers(v *subnet.View) (places []place) {
 	for _, n := range v.Nodes {
 		for _, number := range n.Addressed() {
 			x := &n.Ports[number]
@@ -201,6 +204,12 @@ func (m *Manager) met(ctx context.Context, v *subnet.View) {
 		lids[p.node.Ports[p.port].GUID] = p.node.Ports[p.port].Info.LID
 	}
 	m.rivals.Store(&lids)
+	return places
+}
+
+// met asks the managers that a sweep found who they are, and tells the machine.
+func (m *Manager) met(ctx context.Context, v *subnet.View) {
+	places := m.managers(v)
 	var found []election.Peer
 	next := 0
 	take := func() (p place, ok bool) {

@@ -2,6 +2,7 @@ package sm_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,9 +15,10 @@ import (
 
 // rival is another manager of the same subnet.
 type rival struct {
-	port   *umad.Port
-	cancel context.CancelFunc
-	ended  chan error
+	port    *umad.Port
+	manager *sm.Manager
+	cancel  context.CancelFunc
+	ended   chan error
 }
 
 // compete starts a manager at a host.
@@ -31,14 +33,31 @@ func (r running) compete(t *testing.T, host fabric.NodeID, priority uint8) *riva
 
 func (r running) competeOn(t *testing.T, dev umad.Device, priority uint8) *rival {
 	t.Helper()
-	v := &rival{port: umad.NewPort(dev), ended: make(chan error, 1)}
-	m, err := sm.New(v.port, config(t, priority))
+	return competeBy(t, dev, config(t, priority))
+}
+
+// competeWith starts a manager at a host, of another configuration.
+func (r running) competeWith(t *testing.T, host fabric.NodeID, change func(*sm.Config)) *rival {
+	t.Helper()
+	dev, err := r.live.Open(r.fabric(t).Node(host).ID, 0)
 	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(t, 5)
+	change(&cfg)
+	return competeBy(t, dev, cfg)
+}
+
+func competeBy(t *testing.T, dev umad.Device, cfg sm.Config) *rival {
+	t.Helper()
+	v := &rival{port: umad.NewPort(dev), ended: make(chan error, 1)}
+	var err error
+	if v.manager, err = sm.New(v.port, cfg); err != nil {
 		t.Fatal(err)
 	}
 	var ctx context.Context
 	ctx, v.cancel = context.WithCancel(t.Context())
-	go func() { v.ended <- m.Run(ctx) }()
+	go func() { v.ended <- v.manager.Run(ctx) }()
 	return v
 }
 
@@ -182,4 +201,53 @@ func TestFailover(t *testing.T) {
 		r.well(t, hosts[8])
 		better.end(t)
 	})
+}
+
+// writes is a device that counts what is written into nodes: of one attribute,
+// or 0 for all.
+type writes struct {
+	umad.Device
+	attr mad.AttrID
+	n    *atomic.Int32
+}
+
+func (d writes) Send(m *umad.Message, timeout time.Duration) error {
+	if g := m.Datagram(); g.Class() == mad.ClassDirected && g.Method() == mad.MethodSet && g.Attr() != mad.AttrSMInfo && (d.attr == 0 || d.attr == g.Attr()) {
+		d.n.Add(1)
+	}
+	return d.Device.Send(m, timeout)
+}
+
+// TestForeignMasterIsFoundFirst: a manager that comes up where another one is
+// master, which does not answer at once, writes nothing before it has found it.
+func TestForeignMasterIsFoundFirst(t *testing.T) {
+	var silent atomic.Int64 // until then, in Unix nanoseconds
+	quiet := subject{wrap: func(d umad.Device) umad.Device { return muteUntil{d, &silent} }}
+	runOn(t, generate(t, "fat-tree:k=4"), emu.Config{}, quiet, func(t *testing.T, r running) {
+		hosts := r.fabric(t).Adapters()
+		time.Sleep(30 * time.Second)
+		dev, err := r.live.Open(r.fabric(t).Node(hosts[8]).ID, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n atomic.Int32
+		silent.Store(time.Now().Add(900 * time.Millisecond).UnixNano()) // longer than it is waited for
+		late := r.competeOn(t, writes{dev, 0, &n}, 1)
+		time.Sleep(30 * time.Second)
+		states, manager := r.master(t, hosts[0], hosts[8])
+		if n.Load() > 0 || manager != hosts[0] || states[0] != mad.SMMaster || states[1] != mad.SMStandby {
+			t.Errorf("%d SMPs written; managed by node %d, states %v", n.Load(), manager, states)
+		}
+		late.end(t)
+	})
+}
+
+// muteUntil is a device that answers no SMInfo until a time.
+type muteUntil struct {
+	umad.Device
+	until *atomic.Int64
+}
+
+func (d muteUntil) Send(m *umad.Message, timeout time.Duration) error {
+	return mute{d.Device, time.Unix(0, d.until.Load())}.Send(m, timeout)
 }

@@ -30,7 +30,7 @@ func (m *Manager) changed() {
 // looks there is no alarm, so that what changes meanwhile is not missed.
 func (m *Manager) watchGroups(timer *time.Timer) {
 	m.alarm.Store(never)
-	if !m.leading || m.view == nil {
+	if !m.leading || m.view == nil || m.blind {
 		return
 	}
 	at, ok := m.groupsDue()

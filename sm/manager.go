@@ -46,7 +46,9 @@ type Manager struct {
 	// leading says that the manager is the master, programmed that it has swept
 	// once as such.
 	leading, programmed bool
+	blind               bool             // the groups that there are cannot be known, see makeDo
 	known               map[ib.GUID]bool // ports that were set up as master
+	discovered          *subnet.View     // before it led; nil once it swept, or follows
 	view                *subnet.View
 	lids                plan.LIDs
 	mlids               int // of the first MLIDs, so many were in use since the manager leads
@@ -126,12 +128,11 @@ type Report struct {
 // Sweep brings the subnet up: it looks at all of it and puts right what differs
 // from the plan. Nodes that do not answer are named in the log, and left out.
 func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
-	view, err := subnet.Sweep(ctx, m.port, m.cfg.Ask)
+	view, err := m.see(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r := &Report{Asked: view.Requests}
-	m.observe(view)
 	r.Nodes, r.Switches = len(view.Nodes), len(view.Fabric.Switches())
 	if err := m.address(ctx, r); err != nil {
 		return r, err
@@ -155,6 +156,7 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 		return r, err
 	}
 	m.deadlock(lfts, r)
+	m.warnNotKept(r)
 	m.tellPorts(m.show(lfts))
 	m.save(ctx)
 	m.lfts = lfts
@@ -162,6 +164,27 @@ func (m *Manager) Sweep(ctx context.Context) (*Report, error) {
 	m.cfg.Log.Info("subnet up", "nodes", r.Nodes, "switches", r.Switches, "engine", r.Engine,
 		"asked", r.Asked, "sent", r.Sent, "failed", r.Failed, "again", r.Again)
 	return r, nil
+}
+
+// see looks at the subnet, and at the other managers in it before anything is
+// written: where one of them is a better master, the context ends. A manager that
+// comes up asks those that the discovery found once more, for the one that did
+// not answer then, and so clears no PortStateChange that is another's to see.
+func (m *Manager) see(ctx context.Context) (*subnet.View, error) {
+	if v := m.discovered; v != nil {
+		m.discovered = nil
+		m.met(ctx, v)
+	}
+	view, err := subnet.Sweep(ctx, m.port, m.cfg.Ask)
+	if err != nil {
+		return nil, err
+	}
+	m.observe(view)
+	m.met(ctx, view)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return view, nil
 }
 
 // observe takes over a view: it keeps the nodes that are silent only for the
@@ -250,6 +273,9 @@ func (m *Manager) routeUnicast(ctx context.Context, r *Report) (*route.LFTs, err
 
 // multicast moves the groups' trees to what the sweep saw, and writes them.
 func (m *Manager) multicast(ctx context.Context, r *Report) error {
+	if m.blind {
+		return nil
+	}
 	var kept []ib.MGID
 	var err error
 	m.server().Groups(func(t *group.Table) {
@@ -293,6 +319,9 @@ func (m *Manager) rebase() (multicast.Report, error) {
 // joins switches that it has no allowed path for, so that a damaged tree may
 // have such a ring though no host's packets use it.
 func (m *Manager) deadlock(lfts *route.LFTs, r *Report) {
+	if m.blind {
+		return
+	}
 	defer m.computing("the search for deadlocks")()
 	cycle, err := m.router.Dependencies(lfts)
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"heddle/mad"
 	"heddle/sm/election"
+	"heddle/sm/group"
 	"heddle/sm/replica"
 	"heddle/sm/store"
 )
@@ -17,8 +18,9 @@ const maxRetry = time.Minute
 
 // takeUp makes a manager that is master the one that writes, with the state that
 // is kept. One that cannot do so leaves the subnet to a standby, if there is
-// one; else it tries again. Until then it answers nobody who wants something to
-// be kept; what it does already for the subnet it goes on doing.
+// one; else it tries again. Until then it answers BUSY to whoever wants something
+// to be kept, and does for the subnet what can be done without: a subnet without
+// links would be worse.
 func (m *Manager) takeUp(ctx context.Context, reason string) {
 	err := m.reopen(ctx)
 	if err == nil {
@@ -35,9 +37,28 @@ func (m *Manager) takeUp(ctx context.Context, reason string) {
 	if m.resign(fmt.Sprintf("the state is not kept: %v", err), true) {
 		return
 	}
+	m.makeDo(reason)
 	wait := min(m.cfg.Retry<<min(m.retries, 10), maxRetry)
 	m.retries++
 	time.AfterFunc(wait, func() { wake(m.keeper.broken) })
+}
+
+// makeDo has a manager lead that cannot write its state, with what can be read of
+// it. Where nothing can, multicast tables stay as they are: they may be those of
+// groups that it does not know.
+func (m *Manager) makeDo(reason string) {
+	if m.leading {
+		return
+	}
+	err := m.recall()
+	if err == nil {
+		m.server().Groups(func(t *group.Table) { err = t.Resume(time.Now(), t.Epoch()+1) })
+	}
+	m.begins()
+	if m.blind = err != nil; m.blind {
+		m.cfg.Log.Error("the state cannot be read either: multicast tables stay as they are", "error", err)
+	}
+	m.Resweep("master: " + reason)
 }
 
 // reopen opens the store again if it failed.

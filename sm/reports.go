@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"time"
 
 	"heddle/ib"
 	"heddle/sm/admin"
@@ -94,12 +95,25 @@ func (s *reports) next(to ib.GUID) *admin.Report {
 	return &r
 }
 
+// A subscriber is waited for as long as it says that it takes, and as long as
+// the way there and back may take, but for 10 s at most: what it says is not to
+// be trusted.
+const (
+	reportWay   = 200 * time.Millisecond
+	reportLimit = 10 * time.Second
+)
+
+// patience is how long the answer to each try of a report is waited for.
+func patience(r *admin.Report) umad.CallOptions {
+	return umad.CallOptions{Timeout: min(r.RespTime.Duration(), reportLimit-reportWay) + reportWay}
+}
+
 // sendReport sends a report, and after it those that waited for it.
 func (m *Manager) sendReport(r *admin.Report) {
 	for r != nil {
 		to, subscriber := umad.ToLID(r.LID), r.Subscriber
 		to.QPN = r.QPN
-		err := m.port.Start(&umad.Message{Address: to, Data: r.Datagram[:]}, umad.CallOptions{}, func(_ *umad.Message, err error) {
+		err := m.port.Start(&umad.Message{Address: to, Data: r.Datagram[:]}, patience(r), func(_ *umad.Message, err error) {
 			if err != nil {
 				m.cfg.Log.Debug("report not answered", "to", to, "error", err)
 			}

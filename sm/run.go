@@ -182,7 +182,7 @@ func (m *Manager) settled(ctx context.Context, why string) error {
 		m.Resweep("links came up anew")
 	}
 	m.redo.after(time.Now(), r, m.view.Faults, m.cfg.Interval)
-	m.met(ctx, m.view)
+	m.managers(m.view) // may have got other LIDs
 	if !m.programmed && ctx.Err() == nil {
 		m.programmed = true
 		m.vote.do(func(e *election.Machine) { e.Programmed(time.Now()) })

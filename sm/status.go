@@ -180,7 +180,7 @@ func (m *Manager) Reroute(ctx context.Context) (Rerouted, error) {
 
 // reroute does what Reroute asks for.
 func (m *Manager) reroute(ctx context.Context, done chan<- Rerouted) error {
-	if !m.leading || m.view == nil {
+	if !m.leading || m.view == nil || m.blind {
 		done <- Rerouted{Err: errors.New("reroute: the manager is not the master, or its first sweep has not ended")}
 		return nil
 	}

@@ -2,12 +2,14 @@ package sm_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"heddle/emu"
 	"heddle/fabric"
 	"heddle/mad"
+	"heddle/umad"
 )
 
 // TestTwoMasters joins two islands that each have a master: the higher priority
@@ -38,6 +40,26 @@ func TestTwoMasters(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWorseMasterWritesNothing: of two masters that meet, the one that is to stand
+// by gives no port of the other's an address.
+func TestWorseMasterWritesNothing(t *testing.T) {
+	var n atomic.Int32
+	worse := subject{wrap: func(d umad.Device) umad.Device { return writes{d, mad.AttrPortInfo, &n} }}
+	runOn(t, generate(t, "torus:4,e=2"), emu.Config{}, worse, func(t *testing.T, r running) {
+		hosts := r.fabric(t).Adapters()
+		r.between(t, (*emu.Subnet).CutLink, [2]int{1, 2}, [2]int{3, 0})
+		other := r.compete(t, hosts[7], 9)
+		time.Sleep(30 * time.Second)
+		n.Store(0)
+		r.between(t, (*emu.Subnet).RestoreLink, [2]int{1, 2}, [2]int{3, 0})
+		time.Sleep(30 * time.Second)
+		if _, manager := r.master(t); manager != hosts[7] || n.Load() > 0 {
+			t.Errorf("managed by node %d; the worse master wrote %d ports", manager, n.Load())
+		}
+		other.end(t)
+	})
 }
 
 // between does something with the links between pairs of switches.

@@ -1,6 +1,10 @@
 package sm
 
-import "heddle/route"
+import (
+	"fmt"
+
+	"heddle/route"
+)
 
 // Warning is something about a sweep that an administrator should know though
 // it is no failure.
@@ -23,15 +27,27 @@ const (
 	Deadlock WarningName = "deadlock"
 	// EngineFailed: a unicast engine did not route, and another one had to.
 	EngineFailed WarningName = "engine-failed"
+	// NotKept: what the manager must know after its death is not kept, so that
+	// joins and the like are answered BUSY.
+	NotKept WarningName = "state-not-kept"
 )
 
 // WarningNames lists the names.
-func WarningNames() []WarningName { return []WarningName{UnrankedFabric, Deadlock, EngineFailed} }
+func WarningNames() []WarningName {
+	return []WarningName{UnrankedFabric, Deadlock, EngineFailed, NotKept}
+}
 
 // warn puts a warning into a report and into the log.
 func (m *Manager) warn(r *Report, name WarningName, text string) {
 	r.Warnings = append(r.Warnings, Warning{name, text})
-	m.cfg.Log.Warn("routing", "warning", string(name), "text", text)
+	m.cfg.Log.Warn("sweep", "warning", string(name), "text", text)
+}
+
+// warnNotKept warns where nothing is kept.
+func (m *Manager) warnNotKept(r *Report) {
+	if err := m.keeper.err(); err != nil {
+		m.warn(r, NotKept, fmt.Sprintf("joins, leaves, subscriptions and services are answered BUSY: %v", err))
+	}
 }
 
 // ranked tells whether a fabric has ranks, and warns where it has none.

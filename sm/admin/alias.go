@@ -19,6 +19,8 @@ type aliases struct {
 	mu     sync.RWMutex
 	tables map[ib.GUID][]ib.GUID // by the port's own GUID, from index 0 of its table; guarded by mu
 	owners map[ib.GUID]ib.GUID   // the port's own GUID by the alias; guarded by mu
+
+	made uint32 // the number in the last alias that was made up; guarded by setting
 }
 
 func newAliases() *aliases {
@@ -189,11 +191,16 @@ func (r *request) restoreAliases(port ib.GUID, before []ib.GUID) {
 	}
 }
 
-// newAlias makes up a GUID that nobody has: a locally administered one.
+// newAlias makes up a GUID that nobody has: a locally administered one. The
+// numbers in them go on from the last one, so that the search is short however
+// many there are.
 func (r *request) newAlias() ib.GUID {
 	const local = ib.GUID(0x0200_6865_0000_0000)
-	for guid := local + 1; ; guid++ {
-		if r.server.aliases.owner(guid) == 0 && r.snapshot.byGUID[guid] == nil {
+	a := r.server.aliases
+	for {
+		a.made++
+		guid := local + ib.GUID(a.made)
+		if a.made != 0 && a.owner(guid) == 0 && r.snapshot.byGUID[guid] == nil {
 			return guid
 		}
 	}

@@ -72,6 +72,25 @@ func TestAliases(t *testing.T) {
 	}
 }
 
+// TestMadeAliasesGoOn: who has an alias made up gets another one than any before,
+// though it was given back, so that nobody has to look from the first on.
+func TestMadeAliasesGoOn(t *testing.T) {
+	s := serverOf(t, subnetOf(t, "single:hosts=4", 0), admin.Config{})
+	p, seen := s.hosts()[0], map[ib.GUID]bool{}
+	for range 20 {
+		got, status := s.change(t, guidInfo(p, 0, map[int]ib.GUID{1: 0}))
+		if status != mad.StatusOK || seen[got[1]] || got[1] == 0 {
+			t.Fatalf("%v, %v: made before: %v", got, status, seen[got[1]])
+		}
+		seen[got[1]] = true
+		del := guidInfo(p, 0, map[int]ib.GUID{1: got[1]})
+		del.method = mad.MethodDelete
+		if _, status := s.change(t, del); status != mad.StatusOK {
+			t.Fatal(status)
+		}
+	}
+}
+
 // TestAliasRefused: what is not a port's to ask for, or malformed.
 func TestAliasRefused(t *testing.T) {
 	subnet := subnetOf(t, "single:hosts=4", 0)

@@ -59,16 +59,6 @@ func (m *Machine) State() mad.SMState { return m.info.SMState }
 // Info is the manager's SMInfo.
 func (m *Machine) Info() mad.SMInfo { return m.info }
 
-// Master is the master as far as a manager that stands by knows it; ok is false
-// in other states, and where the one that it stands by for is not master yet.
-func (m *Machine) Master() (p Peer, ok bool) {
-	w := m.peers[m.watch.port]
-	if m.info.SMState != mad.SMStandby || w == nil || w.Info.SMState != mad.SMMaster {
-		return Peer{}, false
-	}
-	return w.Peer, true
-}
-
 // Peers are the other managers, in the order of their GUIDs, as they were heard
 // of last.
 func (m *Machine) Peers() []Peer {

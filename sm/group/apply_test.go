@@ -101,10 +101,10 @@ func TestReservationsSurviveARestart(t *testing.T) {
 	if _, err := before.Leave(start, plainJoin(2, 1)); err != nil {
 		t.Fatal(err)
 	}
-	saved := slices.Collect(before.Reservations())
+	saved := slices.Collect(before.reservations())
 	after := newTable(t, Config{Cap: 8})
-	after.Reserve(start, saved)
-	if diff := cmp.Diff(saved, slices.Collect(after.Reservations())); diff != "" {
+	after.reserve(start, saved)
+	if diff := cmp.Diff(saved, slices.Collect(after.reservations())); diff != "" {
 		t.Errorf("reservations (-want +got):\n%s", diff)
 	}
 	if got := mustJoin(t, after, plainJoin(100, 1)).Group.MLID; got != ib.FirstMLID+6 {

@@ -261,7 +261,7 @@ func sampleTable(t testing.TB, journal func(Entry)) *Table {
 			}
 		}
 	}
-	table.Reserve(start, []Reservation{{testMGID(77), ib.FirstMLID + 8}})
+	table.reserve(start, []reservation{{testMGID(77), ib.FirstMLID + 8}})
 	if err := table.Resume(start, 1); err != nil {
 		t.Fatal(err)
 	}

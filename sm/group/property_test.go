@@ -345,7 +345,7 @@ func (h *history) SetCap(t *rapid.T) {
 func (h *history) Reserve(t *rapid.T) {
 	h.T = t
 	mlid := ib.FirstMLID + ib.MLID(rapid.IntRange(0, 8).Draw(t, "mlid"))
-	h.table.Reserve(h.now, []Reservation{{rapid.SampledFrom(h.mgids).Draw(t, "mgid"), mlid}})
+	h.table.reserve(h.now, []reservation{{rapid.SampledFrom(h.mgids).Draw(t, "mgid"), mlid}})
 }
 
 // Check holds after each step.

@@ -2,10 +2,7 @@ package group
 
 import (
 	"fmt"
-	"iter"
 	"time"
-
-	"heddle/ib"
 )
 
 // Epoch and Seq are those of the latest entry.
@@ -52,44 +49,6 @@ func (t *Table) revisit(s *slot) {
 		g.batch = 0
 		if g.state == ComputingRoutes {
 			t.want(s, Completions)
-		}
-	}
-}
-
-// Reservation keeps an MLID for an MGID.
-type Reservation struct {
-	MGID ib.MGID
-	MLID ib.MLID
-}
-
-// Reserve keeps MLIDs for groups that are expected to come back, which is after
-// a restart that saved no more than who had which. Others get them only where no
-// MLID else is free. What is in use, or not valid, is left out.
-func (t *Table) Reserve(now time.Time, list []Reservation) {
-	t.see(now)
-	for _, r := range list {
-		t.commit(Entry{Kind: EntryReserved, MGID: r.MGID, MLID: r.MLID})
-	}
-}
-
-// Unreserve drops the reservations of groups that did not come back.
-func (t *Table) Unreserve(now time.Time) {
-	t.see(now)
-	t.commit(Entry{Kind: EntryUnreserved})
-}
-
-// Reservations gives who has which MLID, or had it last where nobody has it.
-func (t *Table) Reservations() iter.Seq[Reservation] {
-	return func(yield func(Reservation) bool) {
-		for _, s := range t.slots {
-			if len(s.groups) == 0 && s.last.IsValid() && !yield(Reservation{s.last, s.mlid}) {
-				return
-			}
-			for _, g := range s.groups {
-				if !yield(Reservation{g.mgid, s.mlid}) {
-					return
-				}
-			}
 		}
 	}
 }

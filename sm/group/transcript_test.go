@@ -173,9 +173,9 @@ func (s *script) run(f []string) {
 		s.nameGroups(args)
 	case "reserve":
 		mlid := ib.MLID(s.number(args[1]))
-		s.table.Reserve(s.now, []Reservation{{ib.MustParseMGID(args[0]), mlid}})
+		s.table.reserve(s.now, []reservation{{ib.MustParseMGID(args[0]), mlid}})
 	case "unreserve":
-		s.table.Unreserve(s.now)
+		s.table.unreserve(s.now)
 	case "cap":
 		s.table.SetCap(s.number(args[0]))
 	default:

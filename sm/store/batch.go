@@ -70,9 +70,6 @@ func (b *Batch) PutLIDs(port ib.GUID, lids LIDRange) {
 	b.Put(Record{Bucket: lidBucket, Key: guidKey(port), Version: lidVersion, Value: lids.append(nil)})
 }
 
-// DeleteLIDs adds that a port's LIDs are forgotten.
-func (b *Batch) DeleteLIDs(port ib.GUID) { b.Delete(lidBucket, guidKey(port)) }
-
 // IsEmpty tells whether the batch changes nothing.
 func (b *Batch) IsEmpty() bool { return !b.Reset && len(b.Entries) == 0 && len(b.Changes) == 0 }
 

@@ -173,7 +173,7 @@ func TestStateLasts(t *testing.T) {
 			commit(t, s, b)
 			g.leave(t, 0, 0)
 			b = g.take()
-			b.DeleteLIDs(2)
+			b.Delete(lidBucket, guidKey(2))
 			b.Delete("service", []byte("a"))
 			b.Delete("service", []byte("never there"))
 			at := commit(t, s, b).At

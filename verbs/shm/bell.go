@@ -14,10 +14,17 @@ import (
 	"heddle/verbs"
 )
 
-// bell is what the waits of a context sleep on: a word that is 1 while somebody
-// does. Peers map it as well; who finds a 1 after they stored what may be waited
-// for, makes it 0 and wakes all. A peer that writes nonsense there keeps others
+// bell is what the waits of a context sleep on: a word that is odd while somebody
+// does. Peers map it as well; who finds it odd after they stored what may be
+// waited for adds 1 and wakes all. A peer that writes nonsense there keeps others
 // awake, or asleep until the time in nap.
+//
+// No wake-up is lost. The sleeper makes the word odd, looks, and sleeps only
+// while the word is as it made it; the waker stores, and then looks at the word;
+// between either two there is a full barrier. So the sleeper sees what was stored,
+// or the waker sees an odd word. As the word counts, another goroutine that makes
+// it odd again in between gives it another value, and the first one does not
+// sleep on that.
 type bell struct {
 	file *os.File // of our own only
 	page *mapping
@@ -54,16 +61,21 @@ func (b *bell) close() (err error) {
 // ring wakes who sleeps. What they wait for was stored by sync/atomic, or with
 // another full barrier.
 func (b *bell) ring() {
-	if atomic.LoadUint32(b.word) != 0 {
-		b.wake()
+	if count := atomic.LoadUint32(b.word); count&1 != 0 {
+		b.wake(count)
 	}
 }
 
-func (b *bell) wake() {
-	if atomic.SwapUint32(b.word, 0) != 0 {
+// wake wakes all. Where the word has changed, another one wakes them, or they
+// have begun to sleep since, and have looked after what this one stored.
+func (b *bell) wake(count uint32) {
+	if atomic.CompareAndSwapUint32(b.word, count, count+1) {
 		futexWake(b.word)
 	}
 }
+
+// doze says that somebody is about to sleep; the sleep is for the value given.
+func (b *bell) doze() uint32 { return atomic.OrUint32(b.word, 1) | 1 }
 
 const (
 	// nap is how long a wait sleeps at most before it looks again, shortNap so
@@ -127,7 +139,7 @@ func (o *opened) sleep(ctx context.Context, done look) error {
 		}()
 	}
 	for {
-		atomic.StoreUint32(o.bell.word, 1)
+		count := o.bell.doze()
 		ok, longest, err := done(true)
 		switch {
 		case ok || err != nil:
@@ -138,7 +150,7 @@ func (o *opened) sleep(ctx context.Context, done look) error {
 			return verbs.ErrClosed
 		}
 		o.bell.sleeps.Add(1)
-		futexWait(o.bell.word, 1, longest)
+		futexWait(o.bell.word, count, longest)
 	}
 }
 

@@ -54,10 +54,15 @@ func (c *completions) Poll(into []verbs.WC) (int, error) {
 	return c.CQ.Poll(into)
 }
 
-// work does what its QPs have to do; slow is for who calls it seldom.
+// work does what its QPs have to do; slow is for who calls it seldom, and may
+// sleep next: it waits for who looks at a ring now, and may have looked before
+// something came.
 func (c *completions) work(slow bool) {
 	for _, q := range c.pairs() {
-		if q.recvCQ == c {
+		switch {
+		case q.recvCQ == c && slow:
+			q.look()
+		case q.recvCQ == c:
 			q.pull()
 		}
 		if q.sendCQ == c {

@@ -21,7 +21,8 @@ func (q *pair) Connect(ctx context.Context, peer []byte) error {
 	if ctx.Err() != nil {
 		return q.wrong("connect", context.Cause(ctx))
 	}
-	if err := q.begin(); err != nil {
+	ctx, err := q.begin(ctx)
+	if err != nil {
 		return err
 	}
 	defer q.end()
@@ -42,27 +43,42 @@ func (q *pair) Connect(ctx context.Context, peer []byte) error {
 	if err != nil {
 		return q.wrong("connect", err)
 	}
-	q.start(l)
-	return nil
+	return q.start(l)
 }
 
-func (q *pair) begin() error {
-	if err := q.open("connect"); err != nil {
-		return err
-	}
+// begin gives a context that ends when the QP is closed or reset.
+func (q *pair) begin(ctx context.Context) (context.Context, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.connecting || q.now() != verbs.Init {
-		return q.wrong(fmt.Sprintf("connect in %v", q.now()), verbs.ErrState)
+	if err := q.open("connect"); err != nil {
+		return nil, err
 	}
-	q.connecting = true
-	return nil
+	if q.connecting != nil || q.now() != verbs.Init {
+		return nil, q.wrong(fmt.Sprintf("connect in %v", q.now()), verbs.ErrState)
+	}
+	q.connecting = make(chan struct{})
+	ctx, q.stopConnect = context.WithCancelCause(ctx)
+	return ctx, nil
 }
 
 func (q *pair) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.connecting = false
+	q.stopConnect(nil)
+	close(q.connecting)
+	q.connecting, q.stopConnect = nil, nil
+}
+
+// interrupt ends Connect, and returns when it has returned: what it made is there
+// to be closed then.
+func (q *pair) interrupt() {
+	q.mu.Lock()
+	ended, stop := q.connecting, q.stopConnect
+	q.mu.Unlock()
+	if ended != nil {
+		stop(verbs.ErrClosed)
+		<-ended
+	}
 }
 
 // join makes the link, by the way that is this side's.
@@ -75,9 +91,6 @@ func (q *pair) join(ctx context.Context, to *endpoint) (*link, error) {
 		case <-q.arrived:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		}
-		if q.closed.Load() {
-			return nil, verbs.ErrClosed
 		}
 		if g := q.unpark(); g != nil {
 			if g.hello.From != *to {
@@ -127,15 +140,10 @@ func (q *pair) dial(ctx context.Context, to *endpoint) (*link, error) {
 }
 
 func (o *opened) dial(ctx context.Context, to *endpoint, hello *frame, ring int) (l *link, err error) {
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "unixpacket", to.socket().Name)
+	conn, err := knock(ctx, to)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, peerGone(err)
+		return nil, err
 	}
-	conn := c.(*net.UnixConn)
 	file, err := newFile("rings", controlSize(ring))
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
@@ -152,6 +160,28 @@ func (o *opened) dial(ctx context.Context, to *endpoint, hello *frame, ring int)
 		return nil, err
 	}
 	return l, nil
+}
+
+// knock comes to the peer's socket, again where there is a crowd.
+func knock(ctx context.Context, to *endpoint) (*net.UnixConn, error) {
+	var d net.Dialer
+	for {
+		c, err := d.DialContext(ctx, "unixpacket", to.socket().Name)
+		switch {
+		case err == nil:
+			conn := c.(*net.UnixConn)
+			return conn, conn.SetWriteBuffer(queued)
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case !busy(err):
+			return nil, peerGone(err)
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // meet says hello and waits for the welcome.
@@ -179,13 +209,18 @@ func (o *opened) meet(ctx context.Context, l *link, hello *frame, rings *os.File
 func peerGone(err error) error { return fmt.Errorf("%w: %w", verbs.ErrPeerGone, err) }
 
 // start takes the QP to RTS with a link, and serves that.
-func (q *pair) start(l *link) {
+func (q *pair) start(l *link) error {
 	q.link.Store(l)
-	q.state.CompareAndSwap(int32(verbs.Init), int32(verbs.RTS))
+	ready := q.state.CompareAndSwap(int32(verbs.Init), int32(verbs.RTS))
 	q.host.tasks.Go(func() { q.serve(l) })
-	if q.closed.Load() {
-		_ = q.disconnect() // Close came before there was a link
+	if !ready {
+		q.refusePeer(l) // it is in ERR, or about to be reset or closed
+		if err := q.open("connect"); err != nil {
+			return err
+		}
+		return q.wrong(fmt.Sprintf("connect: taken to %v meanwhile", q.now()), verbs.ErrState)
 	}
+	return nil
 }
 
 // serve reads what the peer says, until it is gone.
@@ -208,18 +243,18 @@ func (q *pair) answer(l *link, f *frame, files []*os.File) {
 	case askFrame:
 		described, file := q.host.describe(q.domain.number, f.Key)
 		if file == nil {
-			_ = send(l.conn, &described) // an error is found by the next receive
+			_ = send(l.conn, &described) // a peer that does not listen waits in vain
 			return
 		}
-		_ = send(l.conn, &described, file)
+		if send(l.conn, &described, file) != nil {
+			_ = l.conn.Close() // it asks, and does not listen
+		}
 		_ = file.Close()
 	case regionFrame:
 		q.learned(l, f, files)
 	case kickFrame:
 		l.in.ticks.Add(1)
-		q.receiving.Lock()
-		q.drain()
-		q.doneReceiving()
+		q.look()
 		q.push(true)
 		q.host.bell.ring()
 		l.bell.ring()
@@ -256,24 +291,29 @@ func (q *pair) learned(l *link, f *frame, files []*os.File) {
 // peer that closed its QP itself leaves this one as it is until the next
 // request, as a network would.
 func (q *pair) lost(l *link, closed bool) {
-	if !l.gone.Load() {
+	alone := !l.gone.Load() // not by what the QP did itself
+	if alone {
 		q.receiving.Lock()
-		for q.drain() {
-		}
+		q.drainAll()
 		q.doneReceiving()
-		q.sending.Lock()
-		q.retire(l)
-		q.failFirst(verbs.StatusRetryExceeded)
-		q.doneSending()
-		q.leave(closed)
 	}
+	// A request is done before this, or finds no link.
 	q.sending.Lock()
+	if alone {
+		q.retire(l)
+	}
 	q.receiving.Lock()
 	q.link.Store(nil)
 	_ = l.unmap() // nothing can be done about it
 	q.doneReceiving()
+	if alone {
+		q.failFirst(verbs.StatusRetryExceeded)
+	}
 	q.doneSending()
 	_ = l.conn.Close() // it may be closed
+	if alone {
+		q.leave(closed)
+	}
 	q.host.bell.ring()
 }
 

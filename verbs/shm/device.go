@@ -71,20 +71,21 @@ type opened struct {
 	events   events
 	pump     pump
 	lastPD   atomic.Uint32
+	senders  atomic.Int32 // peers that send datagrams
 	closed   atomic.Bool
 	tasks    sync.WaitGroup
 	waits    sync.WaitGroup // what uses the bell and may outlive all objects
 
 	mu       sync.Mutex
-	pairs    map[ib.QPN]*pair           // guarded by mu, as all below
-	guests   map[*net.UnixConn]struct{} // that have not said who they are
+	pairs    map[ib.QPN]*pair // guarded by mu, as all below
+	guests   []*net.UnixConn  // that have not said who they are, the oldest first
 	lastQPN  ib.QPN
 	children int
 }
 
 // Open makes a context.
 func (device) Open() (verbs.Context, error) {
-	o := &opened{pairs: map[ib.QPN]*pair{}, guests: map[*net.UnixConn]struct{}{}, lastQPN: 1}
+	o := &opened{pairs: map[ib.QPN]*pair{}, lastQPN: 1}
 	o.events.some = make(chan struct{}, 1)
 	o.pump = pump{wanted: make(chan struct{}, 1), stop: make(chan struct{})}
 	rand.Read(o.name[:])
@@ -113,7 +114,7 @@ func (o *opened) release() (err error) {
 		err = o.listener.Close()
 	}
 	o.mu.Lock()
-	for conn := range o.guests {
+	for _, conn := range o.guests {
 		err = errors.Join(err, conn.Close())
 	}
 	o.mu.Unlock()

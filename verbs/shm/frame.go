@@ -3,11 +3,11 @@
 package shm
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"time"
@@ -134,11 +134,26 @@ func parseFrame(b []byte) (f frame, err error) {
 	return f, nil
 }
 
-// send writes a frame, and with it descriptors, which stay the caller's.
+// queued is the room in a socket for frames that were not read, some 40 of them.
+// A peer that keeps to the rules has four there at most.
+const queued = 16 << 10
+
+// errFull is that there is no room for a frame: the peer does not read.
+var errFull = errors.New("the peer does not read its socket")
+
+// send writes a frame, and with it descriptors, which stay the caller's. It does
+// not wait, for it is called with locks held, and the peer may be stopped.
 func send(conn *net.UnixConn, f *frame, files ...*os.File) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
 	var room [frameSize]byte
-	_, _, err := conn.WriteMsgUnix(f.AppendTo(room[:0]), rights(files), nil)
-	return err
+	b, oob, failed := f.AppendTo(room[:0]), rights(files), error(nil)
+	if err := raw.Write(func(fd uintptr) bool { failed = sendNow(int(fd), b, oob); return true }); err != nil {
+		return err
+	}
+	return failed
 }
 
 // receive reads a frame. The files that come with it are the caller's.
@@ -146,14 +161,8 @@ func receive(conn *net.UnixConn) (f frame, files []*os.File, err error) {
 	var b [frameSize + 1]byte
 	oob := make([]byte, oobSize)
 	n, oobn, _, _, err := conn.ReadMsgUnix(b[:], oob)
-	if err != nil {
-		return f, nil, err
-	}
-	if n == 0 {
-		return f, nil, io.EOF
-	}
-	files, err = filesOf(oob[:oobn])
-	if err == nil {
+	files, failed := filesOf(oob[:oobn]) // there may be some with no bytes, which looks like the end
+	if err = cmp.Or(err, failed); err == nil {
 		f, err = parseFrame(b[:n])
 	}
 	if err != nil {

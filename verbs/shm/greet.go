@@ -15,10 +15,13 @@ import (
 
 const (
 	// maxGuests is how many peers may come to a context's socket at once without
-	// having said who they are, patience how long they may take for it.
+	// having said who they are, patience how long they may take for it. The one
+	// who has been there longest has to go for the next: peers that mean it say so
+	// at once.
 	maxGuests = 64
 	patience  = 5 * time.Second
-	// maxSenders is how many peers may send datagrams to a QP.
+	// maxSenders is how many peers may send datagrams to the QPs of a context: the
+	// kernel gives a process 65,530 mappings, and each peer needs 7.
 	maxSenders = 4096
 )
 
@@ -41,7 +44,7 @@ func (o *opened) accept() {
 		case err != nil:
 			time.Sleep(time.Millisecond) // no descriptors left, which passes
 		case !o.admit(conn):
-			_ = conn.Close() // the peer has to come again
+			_ = conn.Close() // the context is closed
 		default:
 			o.tasks.Go(func() { o.greet(conn) })
 		}
@@ -51,11 +54,22 @@ func (o *opened) accept() {
 func (o *opened) admit(conn *net.UnixConn) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed.Load() || len(o.guests) >= maxGuests {
+	if o.closed.Load() || conn.SetWriteBuffer(queued) != nil {
 		return false
 	}
-	o.guests[conn] = struct{}{}
+	if len(o.guests) == maxGuests {
+		_ = o.guests[0].Close() // greet takes it out of what is left
+		o.guests = o.guests[1:]
+	}
+	o.guests = append(o.guests, conn)
 	return true
+}
+
+// said takes a guest out of those who have not said who they are.
+func (o *opened) said(conn *net.UnixConn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.guests = slices.DeleteFunc(o.guests, func(c *net.UnixConn) bool { return c == conn })
 }
 
 // greet reads who has come, and gives them to their QP.
@@ -65,9 +79,7 @@ func (o *opened) greet(conn *net.UnixConn) {
 	if err == nil {
 		g.hello, g.files, err = receive(conn)
 	}
-	o.mu.Lock()
-	delete(o.guests, conn)
-	o.mu.Unlock()
+	o.said(conn)
 	if err == nil {
 		err = conn.SetDeadline(time.Time{})
 	}
@@ -151,7 +163,11 @@ func (q *pair) hear(g *greeting) {
 func (q *pair) addGuest(l *link) bool {
 	q.receiving.Lock()
 	defer q.doneReceiving()
-	if q.closed.Load() || len(q.guests) >= maxSenders {
+	if q.closed.Load() {
+		return false
+	}
+	if q.host.senders.Add(1) > maxSenders {
+		q.host.senders.Add(-1)
 		return false
 	}
 	q.guests = append(q.guests, l)
@@ -161,6 +177,7 @@ func (q *pair) addGuest(l *link) bool {
 func (q *pair) removeGuest(l *link) {
 	q.receiving.Lock()
 	defer q.doneReceiving()
+	q.host.senders.Add(-1)
 	q.drain() // what it sent before it went
 	q.guests = slices.DeleteFunc(q.guests, func(x *link) bool { return x == l })
 	_ = l.conn.Close() // it may be closed

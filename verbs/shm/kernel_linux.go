@@ -33,8 +33,16 @@ func newFile(name string, size int) (file *os.File, err error) {
 	return file, nil
 }
 
-// checkFile refuses a file whose pages could go away, or are too few.
+// checkFile refuses a file whose pages could go away, or are too few. Seals do
+// not keep huge pages: where there is a hole, there may be none left for it.
 func checkFile(file *os.File, size uint64) error {
+	var system unix.Statfs_t
+	if err := unix.Fstatfs(int(file.Fd()), &system); err != nil {
+		return fmt.Errorf("fstatfs: %w", err)
+	}
+	if system.Type != unix.TMPFS_MAGIC {
+		return fmt.Errorf("a file of the file system %#x, not of memory: %w", system.Type, verbs.ErrInvalid)
+	}
 	got, err := unix.FcntlInt(file.Fd(), unix.F_GET_SEALS, 0)
 	if err != nil {
 		return fmt.Errorf("not a file that can be sealed: %w", err)
@@ -146,6 +154,18 @@ const (
 	futexOpWait = 0
 	futexOpWake = 1
 )
+
+// sendNow writes a message to a socket, or none of it.
+func sendNow(fd int, b, oob []byte) error {
+	_, err := unix.SendmsgN(fd, b, oob, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	if errors.Is(err, unix.EAGAIN) {
+		return errFull
+	}
+	return os.NewSyscallError("sendmsg", err)
+}
+
+// busy tells whether a socket lets nobody in for the moment.
+func busy(err error) bool { return errors.Is(err, unix.EAGAIN) }
 
 // rights are the descriptors as a message of a Unix socket carries them.
 func rights(files []*os.File) []byte {

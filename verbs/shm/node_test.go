@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -173,16 +174,25 @@ func postRecv(t testing.TB, qp interface{ PostRecv(*verbs.RecvWR) error }, id ui
 
 // child is another process of the test binary, which runs a role.
 type child struct {
-	cmd *exec.Cmd
-	in  *gob.Encoder
-	out *gob.Decoder
-	w   io.Closer
+	cmd  *exec.Cmd
+	in   *gob.Encoder
+	out  *gob.Decoder
+	w    io.Closer
+	gone sync.Once
 }
 
 const roleVar = "HEDDLE_SHM_ROLE"
 
 // spawn starts a role; it ends with the test.
 func spawn(t testing.TB, role string) *child {
+	t.Helper()
+	c := begin(t, role)
+	t.Cleanup(c.end)
+	return c
+}
+
+// begin starts a role, which the caller ends.
+func begin(t testing.TB, role string) *child {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -202,19 +212,28 @@ func spawn(t testing.TB, role string) *child {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c := &child{cmd: cmd, in: gob.NewEncoder(w), out: gob.NewDecoder(r), w: w}
-	t.Cleanup(func() {
-		_ = w.Close()          // which ends it
-		_ = cmd.Process.Kill() // if it did not end
-		_ = cmd.Wait()         // of what was killed
-	})
-	return c
+	return &child{cmd: cmd, in: gob.NewEncoder(w), out: gob.NewDecoder(r), w: w}
+}
+
+// kill ends the process at once, and may be called by any goroutine.
+func (c *child) kill() { _ = c.cmd.Process.Kill() }
+
+// end kills the process, unless it has ended, and returns when it is no more.
+func (c *child) end() {
+	_ = c.w.Close() // which ends it
+	c.kill()        // if it did not end
+	c.wait()
+}
+
+// wait returns when the process is no more, for any goroutine.
+func (c *child) wait() {
+	c.gone.Do(func() { _ = c.cmd.Wait() }) // of what was killed
 }
 
 // meet connects a node with the child's.
 func (c *child) meet(t testing.TB, n *node) (theirs hello) {
 	t.Helper()
-	if err := errors.Join(c.in.Encode(n.hello()), c.out.Decode(&theirs)); err != nil {
+	if err := errors.Join(c.out.Decode(&theirs), c.in.Encode(n.hello())); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.qp.Connect(soon(t), theirs.Endpoint); err != nil {
@@ -229,6 +248,8 @@ var roles = map[string]func(n *node, peer hello, in *gob.Decoder) error{
 	"bounce":  bounce,
 	"passive": passive,
 	"sink":    sink,
+	"blast":   blast,
+	"sleeper": sleeper,
 }
 
 func TestMain(m *testing.M) {
@@ -237,7 +258,11 @@ func TestMain(m *testing.M) {
 	if role == "" {
 		os.Exit(m.Run())
 	}
-	if err := runRole(roles[role]); err != nil {
+	run := func() error { return runRole(roles[role]) }
+	if role == "half" {
+		run = half
+	}
+	if err := run(); err != nil {
 		_, _ = os.Stderr.WriteString(role + ": " + err.Error() + "\n")
 		os.Exit(1)
 	}
@@ -250,7 +275,7 @@ func runRole(do func(*node, hello, *gob.Decoder) error) error {
 	}
 	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
 	var peer hello
-	if err := errors.Join(in.Decode(&peer), out.Encode(n.hello())); err != nil {
+	if err := errors.Join(out.Encode(n.hello()), in.Decode(&peer)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

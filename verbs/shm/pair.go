@@ -3,6 +3,7 @@
 package shm
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"sync"
@@ -46,10 +47,11 @@ type pair struct {
 	recvs     batch
 	flushed   bool // the last buffer was given back
 
-	mu         sync.Mutex
-	connecting bool // guarded by mu, as all below
-	parked     *greeting
-	arrived    chan struct{} // holds one: something may be parked
+	mu          sync.Mutex
+	connecting  chan struct{}           // closed at the end of Connect, nil without one; guarded by mu, as all below
+	stopConnect context.CancelCauseFunc // ends it before
+	parked      *greeting
+	arrived     chan struct{} // holds one: something may be parked
 }
 
 func (d *domain) CreateQP(a verbs.QPAttr) (verbs.QP, error) {
@@ -184,6 +186,7 @@ func (q *pair) Modify(to verbs.QPState) error {
 	default:
 		q.state.Store(int32(to))
 		q.push(true)
+		q.host.pump.start() // for what has to be tried again
 	}
 	return nil
 }
@@ -225,7 +228,7 @@ func (q *pair) reset() {
 		q.posted.Pop()
 	}
 	q.flying.clear()
-	q.sent = 0
+	q.sent, q.stall = 0, stall{}
 	q.unfinished.Store(0)
 	q.doneSending()
 	q.receiving.Lock()
@@ -253,7 +256,6 @@ func (q *pair) Close() error {
 	delete(q.host.pairs, q.self.QPN)
 	q.host.mu.Unlock()
 	q.enterErr()
-	q.signalArrival()
 	err := q.disconnect()
 	q.sendCQ.leave(q)
 	q.recvCQ.leave(q)
@@ -267,6 +269,7 @@ func (q *pair) Close() error {
 
 // disconnect ends all links, and returns when nobody serves them any more.
 func (q *pair) disconnect() (err error) {
+	q.interrupt()
 	q.mu.Lock()
 	parked := q.parked
 	q.parked = nil

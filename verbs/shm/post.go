@@ -4,6 +4,7 @@ package shm
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"heddle/verbs"
 	"heddle/verbs/internal/queue"
@@ -272,10 +273,13 @@ func (q *pair) ask(l *link, key uint32) ([]byte, outcome, verbs.Status) {
 	case l.asking:
 		return nil, blocked, 0
 	}
-	l.asking, l.denied = named(key), 0
-	if send(l.conn, &frame{Kind: askFrame, Key: key, From: q.self}) != nil {
+	switch err := send(l.conn, &frame{Kind: askFrame, Key: key, From: q.self}); {
+	case errors.Is(err, errFull):
+		return nil, blocked, 0
+	case err != nil:
 		return nil, done, verbs.StatusRetryExceeded
 	}
+	l.asking, l.denied = named(key), 0
 	return nil, blocked, 0
 }
 

@@ -40,7 +40,8 @@ func (f *flights) add(x flight) {
 type stall struct {
 	polls      uint32
 	ticks      uint64
-	since      time.Time // when the peer last did something
+	asked      bool      // the peer was kicked, and has not said that it lives
+	since      time.Time // when that was, zero for it has nothing to answer
 	kicked     time.Time
 	pause      time.Duration // until the next kick
 	refused    time.Time     // when the peer had no buffer, first; zero for it has
@@ -72,7 +73,10 @@ func (q *pair) push(slow bool) {
 // sending is held.
 func (q *pair) advance(slow bool) {
 	l := q.link.Load()
-	if l == nil {
+	if l == nil && q.attr.Type != verbs.UD {
+		if q.now() == verbs.RTS {
+			q.failFirst(verbs.StatusRetryExceeded) // the peer left in order
+		}
 		return
 	}
 	before, left := q.flying.first, q.posted.First()
@@ -93,7 +97,7 @@ func (q *pair) advance(slow bool) {
 	q.count()
 	switch {
 	case before != q.flying.first || left != q.posted.First():
-		q.stall = stall{ticks: q.stall.ticks}
+		q.stall = stall{ticks: q.stall.ticks, asked: q.stall.asked}
 	case q.unfinished.Load() > 0:
 		if q.stall.polls++; slow || q.stall.polls%pollsAClock == 0 {
 			q.stalled(l, time.Now(), slow)
@@ -188,11 +192,12 @@ func (q *pair) settle() {
 }
 
 // stalled is called when nothing went on for a while, slow by who may sleep
-// next; sending is held.
+// next; sending is held. What counts as the peer's silence is the time from a
+// kick to its answer: this side may have looked at nothing for long, too.
 func (q *pair) stalled(l *link, now time.Time, slow bool) {
 	s := &q.stall
-	if ticks := l.out.ticks.Load(); s.since.IsZero() || ticks != s.ticks {
-		s.ticks, s.since = ticks, now
+	if ticks := l.out.ticks.Load(); ticks != s.ticks {
+		s.ticks, s.since, s.asked = ticks, time.Time{}, false
 	}
 	if q.flying.len() > 0 && l.out.rnr.Load() == l.out.seen+1 {
 		q.notReady(l, now)
@@ -201,13 +206,25 @@ func (q *pair) stalled(l *link, now time.Time, slow bool) {
 	s.refused = time.Time{}
 	switch {
 	// IBTA 9.7.6.1.3 allows a timeout to take four times what it is set to.
-	case q.attr.Type == verbs.RC && now.Sub(s.since) > 4*q.attr.Timeout*time.Duration(q.attr.Retries.Count()+1):
+	case q.attr.Type == verbs.RC && !s.since.IsZero() && now.Sub(s.since) > 4*q.attr.Timeout*time.Duration(q.attr.Retries.Count()+1):
 		q.failFirst(verbs.StatusRetryExceeded)
 	case s.pause == 0 && !slow:
 		s.pause, s.kicked = firstKick, now
 	case now.Sub(s.kicked) > s.pause:
 		s.kicked, s.pause = now, min(max(2*s.pause, firstKick), lastKick)
-		_ = send(l.conn, &frame{Kind: kickFrame, From: q.self}) // its end is found by serve
+		q.kick(l, now)
+	}
+}
+
+// kick has the peer look at the ring. One that has not answered yet is enough:
+// who is stopped finds no heap of them in its socket.
+func (q *pair) kick(l *link, now time.Time) {
+	s := &q.stall
+	if s.since.IsZero() {
+		s.since = now
+	}
+	if !s.asked {
+		s.asked = send(l.conn, &frame{Kind: kickFrame, From: q.self}) == nil // the socket's end is found by serve
 	}
 }
 

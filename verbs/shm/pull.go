@@ -57,8 +57,7 @@ func (q *pair) postRecv(wr *verbs.RecvWR) error {
 		return nil
 	}
 	if q.attr.Type != verbs.RC {
-		for q.drain() { // what came before is lost
-		}
+		q.drainAll() // what came before is lost
 	}
 	if err := q.buffers.Push(wr); err != nil {
 		return err
@@ -81,6 +80,25 @@ func (q *pair) pull() {
 		q.drain()
 		q.doneReceiving()
 		q.settle()
+	}
+}
+
+// look takes what came in. Unlike after pull, nothing is left that was there when
+// it was called, and has a buffer.
+func (q *pair) look() {
+	q.receiving.Lock()
+	q.drainAll()
+	q.doneReceiving()
+	q.settle()
+}
+
+// drainAll takes all that came in. A peer that goes on writing is left alone when
+// it had a ring full of the shortest messages.
+func (q *pair) drainAll() {
+	for range ringSize/recordAlign/maxPull + 1 {
+		if !q.drain() {
+			return
+		}
 	}
 }
 

@@ -55,13 +55,15 @@ func (s *receives) starve(q *pair) bool {
 	return false
 }
 
-// feed gives up mu, and has the QPs that starve look for buffers.
+// feed gives up mu, and has the QPs that starve look for buffers. One that just
+// begins to starve holds its lock still: pull would pass it by, and nobody would
+// come again.
 func (s *receives) feed() {
 	hungry := s.hungry
 	s.hungry = nil
 	s.mu.Unlock()
 	for _, q := range hungry {
-		q.pull()
+		q.look()
 	}
 }
 

@@ -1,0 +1,57 @@
+package channel
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// pause is how one waits for what nobody tells of: first not at all, then by
+// letting others run, then asleep, longer and longer.
+type pause struct {
+	turns int
+	timer *time.Timer
+}
+
+const (
+	turnsAtOnce  = 64
+	turnsYielded = 64
+	shortestNap  = 10 * time.Microsecond
+	longestNap   = 320 * time.Microsecond
+)
+
+func (p *pause) reset() { p.turns = 0 }
+
+// wait waits once; it ends with the context, and with ErrClosed when done is
+// closed.
+func (p *pause) wait(ctx context.Context, done <-chan struct{}) error {
+	p.turns++
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-done:
+		return ErrClosed
+	default:
+	}
+	switch {
+	case p.turns <= turnsAtOnce:
+		return nil
+	case p.turns <= turnsAtOnce+turnsYielded:
+		runtime.Gosched()
+		return nil
+	}
+	nap := min(shortestNap<<min(8, (p.turns-turnsAtOnce-turnsYielded)/16), longestNap)
+	if p.timer == nil {
+		p.timer = time.NewTimer(nap)
+	} else {
+		p.timer.Reset(nap)
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-done:
+		return ErrClosed
+	case <-p.timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,161 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+
+	"heddle/verbs"
+)
+
+// receiving is the receiver's side of a kind.
+type receiving interface {
+	protocol
+	// poll gives the next message, or ErrWouldBlock. After the last message of a
+	// peer that is gone it gives that peer's error, where no other can come.
+	poll() (delivery, error)
+	// release gives a message's memory back.
+	release(token uint64)
+	// watch is how one waits for what is next; what it gives is made once, so that
+	// nothing is allocated.
+	watch() watch
+}
+
+// delivery is a message as a protocol gives it.
+type delivery struct {
+	data   []byte
+	source int // the peer's index
+	token  uint64
+	imm    uint32
+	hasImm bool
+}
+
+// watch is how a receiver waits: until ready, which looks at memory without the
+// lock, tells that poll may find something; or for a completion; or, where both
+// are nil, by looking again after a while.
+type watch struct {
+	ready func() bool
+	cq    verbs.CQ
+}
+
+// Receiver receives messages.
+type Receiver struct {
+	end
+	p     receiving
+	pause pause
+}
+
+// NewReceiver makes a receiver, which has no peer yet. The error is a *Refusal
+// where the device cannot have the kind.
+func (t *Transport) NewReceiver(kind *Kind, cfg Config) (*Receiver, error) {
+	r := &Receiver{}
+	err := r.begin(t, kind, cfg, kind.Senders)
+	if err == nil {
+		r.p, err = kind.receiver(&r.end)
+	}
+	if err == nil {
+		err = r.open(r.p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("new receiver of channel %s: %w", kind.Name, err)
+	}
+	return r, nil
+}
+
+// Kind is the channel's.
+func (r *Receiver) Kind() *Kind { return r.kind }
+
+// Invite makes what one more peer needs.
+func (r *Receiver) Invite() (*Peer, error) { return r.invite() }
+
+// Message is a message that came. It is a value, and may be passed on.
+type Message struct {
+	r *Receiver
+	d delivery
+}
+
+// Bytes is the message, in memory of the channel, until Release.
+func (m Message) Bytes() []byte { return m.d.data }
+
+// Imm is the number that was sent beside it, if there was one.
+func (m Message) Imm() (imm uint32, ok bool) { return m.d.imm, m.d.hasImm }
+
+// Source is the number of the peer that sent it, 0 where there is one only.
+func (m Message) Source() int { return m.d.source }
+
+// Release gives the memory back, once.
+func (m Message) Release() {
+	if m.r == nil {
+		return
+	}
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	if !m.r.closed.Load() {
+		m.r.p.release(m.d.token)
+	}
+	m.r.unuse()
+}
+
+// TryReceive gives the next message, or ErrWouldBlock. After the last message of
+// a peer that is gone the error wraps ErrPeerGone.
+func (r *Receiver) TryReceive() (Message, error) {
+	r.mu.Lock()
+	m, err := r.tryReceive()
+	r.mu.Unlock()
+	return m, r.fail("receive", err)
+}
+
+func (r *Receiver) tryReceive() (m Message, err error) {
+	if r.closed.Load() {
+		return m, ErrClosed
+	}
+	if m.d, err = r.p.poll(); err != nil {
+		return Message{}, err
+	}
+	m.r = r
+	r.use()
+	return m, nil
+}
+
+// Receive gives the next message, and waits for it.
+func (r *Receiver) Receive(ctx context.Context) (Message, error) {
+	r.pause.reset()
+	for {
+		m, err := r.TryReceive()
+		if err != ErrWouldBlock {
+			return m, err
+		}
+		if m, err = r.wait(ctx); err != ErrWouldBlock {
+			return m, err
+		}
+	}
+}
+
+// wait waits until there may be a message, and then gives ErrWouldBlock, or a
+// message that came meanwhile.
+func (r *Receiver) wait(ctx context.Context) (m Message, err error) {
+	r.mu.Lock()
+	w := r.p.watch()
+	r.mu.Unlock()
+	switch {
+	case w.ready != nil:
+		err = r.waitMemory(ctx, w.ready)
+	case w.cq == nil:
+		err = r.pause.wait(ctx, r.done)
+	default:
+		if err = w.cq.Arm(false); err != nil {
+			break
+		}
+		// What came before Arm makes no event.
+		if m, err := r.TryReceive(); err != ErrWouldBlock {
+			return m, err
+		}
+		err = w.cq.Wait(ctx)
+	}
+	if err == nil {
+		return m, ErrWouldBlock
+	}
+	return m, r.fail("receive", err)
+}
+
+// Close ends the channel. A Receive that waits gets ErrClosed.
+func (r *Receiver) Close() error { return r.close() }

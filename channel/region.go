@@ -1,0 +1,59 @@
+package channel
+
+import (
+	"errors"
+
+	"heddle/verbs"
+)
+
+// region is registered memory of an end.
+type region struct {
+	mem *verbs.Memory
+	mr  verbs.MR
+	b   []byte // of a ring it has the ring twice
+	own bool
+}
+
+// newRegion makes memory of whole pages; a ring has its bytes twice.
+func (e *end) newRegion(size int, ring bool, access verbs.Access) (*region, error) {
+	make := verbs.NewMemory
+	if ring {
+		make = verbs.NewRing
+	}
+	mem, err := make(size)
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.register(mem, access)
+	if err != nil {
+		return nil, errors.Join(err, mem.Close())
+	}
+	r.own = true
+	return r, nil
+}
+
+// register registers memory that is the caller's.
+func (e *end) register(mem *verbs.Memory, access verbs.Access) (*region, error) {
+	mr, err := e.t.pd.RegisterMR(mem, access)
+	if err != nil {
+		return nil, err
+	}
+	e.registered += mem.Size()
+	return &region{mem: mem, mr: mr, b: mem.Bytes()}, nil
+}
+
+func (r *region) remote() remote {
+	return remote{r.mr.Addr(), uint64(len(r.b)), r.mr.RKey()}
+}
+
+// free gives it back; of nil it does nothing.
+func (r *region) free() error {
+	if r == nil {
+		return nil
+	}
+	err := r.mr.Close()
+	if r.own {
+		err = errors.Join(err, r.mem.Close())
+	}
+	return err
+}

@@ -1,0 +1,215 @@
+package channel
+
+import (
+	"fmt"
+
+	"heddle/verbs"
+)
+
+// Rings of one sender. The receiver has the ring, mapped twice, so that no message
+// is cut, and, where peers can only read, a word that tells how far it has given
+// back, in units of 8 bytes. The sender makes messages in a stage as large.
+
+// ringSender is what the senders of rings share.
+type ringSender struct {
+	end    *end
+	peer   *Peer // nil before there was one
+	ring   remote
+	length uint64 // of the ring
+	stage  *stage
+	head   *gauge
+	pos    uint64 // bytes of the ring that were used, of all laps
+	cap    int    // what is reserved
+	wr     verbs.SendWR
+}
+
+func newRingSender(e *end) *ringSender {
+	return &ringSender{end: e, wr: verbs.SendWR{Op: verbs.OpWrite, SGEs: make([]verbs.SGE, 1)}}
+}
+
+func (s *ringSender) queues() queues { return queues{send: 64} }
+
+func (s *ringSender) offer(*Peer, *hello) {}
+
+func (s *ringSender) attach(p *Peer, h *hello) (err error) {
+	page := uint64(4096)
+	switch {
+	case s.peer != nil:
+		return fmt.Errorf("a peer was there before: %w", ErrBusy)
+	case len(h.regions) < 2 || h.ring < page || h.ring%page != 0 || !h.regions[0].holds(0, 2*h.ring) || !h.regions[1].holds(0, 8):
+		return fmt.Errorf("peer's ring of %d bytes: %w", h.ring, ErrInvalid)
+	}
+	s.ring, s.length = h.regions[0], h.ring
+	if s.stage, err = s.end.newStage(p, int(h.ring)); err != nil {
+		return err
+	}
+	if s.head, err = s.end.newGauge(p, h.regions[1], h.salt); err != nil {
+		return err
+	}
+	s.peer = p
+	s.wr.RKey = s.ring.rkey
+	return nil
+}
+
+func (s *ringSender) detach(p *Peer) { p.lose(nil) }
+
+func (s *ringSender) free() error {
+	err := s.stage.free()
+	if e := s.head.free(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// longest is the longest message, whose record has so many bytes more. It and
+// the next one fit together, so that a sender never waits for the whole ring.
+func (s *ringSender) longest(beside int) int {
+	n := min(int(s.length/2), maxRecord) - beside
+	if most := s.end.t.caps.MaxMessage; most > 0 {
+		n = min(n, most-beside)
+	}
+	return n &^ 7
+}
+
+// maxRecord is where the numbers in a bell's word end.
+const maxRecord = 1 << 26
+
+// room tells whether so many bytes can be used, and else has the head read.
+func (s *ringSender) room(n uint64) error {
+	switch {
+	case s.peer == nil:
+		return ErrWouldBlock
+	case s.peer.gone != nil:
+		return s.peer.gone
+	case s.pos+n-s.head.value*8 <= s.length:
+		return nil
+	}
+	if err := s.head.look(); err != nil {
+		return err
+	}
+	if s.pos+n-s.head.value*8 <= s.length {
+		return nil
+	}
+	if err := s.head.ask(); err != nil {
+		return err
+	}
+	return ErrWouldBlock
+}
+
+// write sends n bytes of the stage to an offset of the ring.
+func (s *ringSender) write(offset uint64, n int) error {
+	s.wr.RemoteAddr = s.ring.addr + offset
+	return s.stage.send(&s.wr, 0, n)
+}
+
+// settled tells whether all is with the peer: the head is read behind it.
+func (s *ringSender) settled() (bool, error) {
+	if s.peer == nil {
+		return true, nil
+	}
+	if s.peer.gone != nil {
+		return false, s.peer.gone
+	}
+	if err := s.end.reap(); err != nil {
+		return false, err
+	}
+	if s.peer.retired == s.peer.posted {
+		return true, nil
+	}
+	if s.peer.signaled != s.peer.posted {
+		if err := s.head.look(); err != nil {
+			return false, err
+		}
+		return false, s.head.ask()
+	}
+	return false, nil
+}
+
+// ringReceiver is what the receivers of rings share.
+type ringReceiver struct {
+	end     *end
+	peer    *Peer
+	ring    *region
+	control *region
+	length  uint64
+	salt    uint64
+	pos     uint64 // what was delivered ends there
+	ledger  ledger
+	waits   watch
+}
+
+// newRingReceiver makes the memory; news tells without the lock whether there may
+// be a message at pos.
+func newRingReceiver(e *end, news func(*ringReceiver) bool) (*ringReceiver, error) {
+	r := &ringReceiver{end: e, salt: newSalt()}
+	r.waits.ready = func() bool { return e.closed.Load() || e.lost.Load() || news(r) }
+	var err error
+	if r.ring, err = e.newRegion(e.cfg.Ring, true, verbs.LocalWrite|verbs.RemoteWrite); err != nil {
+		return nil, err
+	}
+	r.length = uint64(r.ring.mem.Size())
+	if r.control, err = e.newRegion(8, false, verbs.RemoteRead); err != nil {
+		return nil, err
+	}
+	r.publish()
+	return r, nil
+}
+
+func (r *ringReceiver) queues() queues {
+	return queues{access: verbs.RemoteWrite | verbs.RemoteRead}
+}
+
+func (r *ringReceiver) offer(_ *Peer, h *hello) {
+	h.ring, h.salt = r.length, r.salt
+	h.regions = []remote{r.ring.remote(), r.control.remote()}
+}
+
+func (r *ringReceiver) attach(p *Peer, _ *hello) error {
+	if r.peer != nil {
+		return fmt.Errorf("a peer was there before: %w", ErrBusy)
+	}
+	r.peer = p
+	return nil
+}
+
+func (r *ringReceiver) detach(p *Peer) { p.lose(nil) }
+
+func (r *ringReceiver) free() error {
+	err := r.ring.free()
+	if e := r.control.free(); err == nil {
+		err = e
+	}
+	return err
+}
+
+func (r *ringReceiver) watch() watch { return r.waits }
+
+// nothing is what poll gives when there is no message.
+func (r *ringReceiver) nothing() error {
+	if r.peer != nil && r.peer.gone != nil {
+		return r.peer.gone
+	}
+	return ErrWouldBlock
+}
+
+// deliver makes a message of bytes of the ring; what it used ends at a position.
+func (r *ringReceiver) deliver(data []byte, end uint64) delivery {
+	r.pos = end
+	return delivery{data: data, token: r.ledger.deliver(end)}
+}
+
+func (r *ringReceiver) release(token uint64) {
+	if r.ledger.release(token) {
+		r.publish()
+	}
+}
+
+// publish tells how far all was given back.
+func (r *ringReceiver) publish() { store(r.control.b, 0, seal(uint32(r.ledger.head/8), r.salt)) }
+
+// spoilt is a peer that wrote what no sender writes.
+func (r *ringReceiver) spoilt(what string) error {
+	err := fmt.Errorf("%s at %d of the ring: %w", what, r.pos%r.length, ErrInvalid)
+	r.peer.lose(err)
+	return r.peer.gone
+}

@@ -1,0 +1,229 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+)
+
+// sending is the sender's side of a kind.
+type sending interface {
+	protocol
+	// most is the longest message; 0 as long as no peer has told.
+	most() int
+	// reserve gives the memory for a message of n bytes, or ErrWouldBlock. It
+	// polls what tells of room.
+	reserve(n int) ([]byte, error)
+	// commit sends the first n bytes of what was reserved, and abort forgets it.
+	// Commit may give ErrWouldBlock, and is then called again.
+	commit(n int, imm *uint32) error
+	abort()
+	// settled tells whether all that was committed is with the peer, and has the
+	// device tell so if it would not.
+	settled() (bool, error)
+}
+
+// Sender sends messages.
+type Sender struct {
+	end
+	p      sending
+	leased int // bytes of the lease that is out, -1 if none is
+	pause  pause
+}
+
+// NewSender makes a sender, which has no peer yet. The error is a *Refusal where
+// the device cannot have the kind.
+func (t *Transport) NewSender(kind *Kind, cfg Config) (*Sender, error) {
+	s := &Sender{leased: -1}
+	err := s.begin(t, kind, cfg, kind.Readers)
+	if err == nil {
+		s.p, err = kind.sender(&s.end)
+	}
+	if err == nil {
+		err = s.open(s.p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("new sender of channel %s: %w", kind.Name, err)
+	}
+	return s, nil
+}
+
+// Kind is the channel's.
+func (s *Sender) Kind() *Kind { return s.kind }
+
+// Invite makes what one more peer needs.
+func (s *Sender) Invite() (*Peer, error) { return s.invite() }
+
+// MaxMessage is the longest message, 0 before there was a peer.
+func (s *Sender) MaxMessage() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.p.most()
+}
+
+// Lease is memory of a message that is to be sent.
+type Lease struct {
+	s *Sender
+	b []byte
+}
+
+// Bytes is the memory, as long as was asked for. It holds what was there before.
+func (l Lease) Bytes() []byte { return l.b }
+
+// Commit sends the first n bytes. It returns as soon as the device has them, or
+// for a passive sender as soon as readers may have them.
+func (l Lease) Commit(n int) error { return l.s.commit(n, nil) }
+
+// CommitImm sends a number beside the bytes, where the kind's Features have
+// Immediate.
+func (l Lease) CommitImm(n int, imm uint32) error { return l.s.commit(n, &imm) }
+
+// Abort gives the memory back.
+func (l Lease) Abort() {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	if l.s.leased < 0 {
+		return
+	}
+	if !l.s.closed.Load() {
+		l.s.p.abort()
+	}
+	l.s.unlease()
+}
+
+func (s *Sender) unlease() {
+	s.leased = -1
+	s.unuse()
+}
+
+// TryReserve gives memory for a message of n bytes at most, or ErrWouldBlock.
+func (s *Sender) TryReserve(n int) (Lease, error) {
+	s.mu.Lock()
+	b, err := s.tryReserve(n)
+	s.mu.Unlock()
+	if err != nil {
+		return Lease{}, s.fail("reserve", err)
+	}
+	return Lease{s, b}, nil
+}
+
+func (s *Sender) tryReserve(n int) ([]byte, error) {
+	switch {
+	case s.closed.Load():
+		return nil, ErrClosed
+	case s.leased >= 0:
+		return nil, ErrLeased
+	case n < 0:
+		return nil, fmt.Errorf("%d bytes: %w", n, ErrInvalid)
+	}
+	if most := s.p.most(); n > most && most > 0 {
+		return nil, &LengthError{n, most}
+	}
+	b, err := s.p.reserve(n)
+	if err != nil {
+		return nil, err
+	}
+	s.leased = n
+	s.use()
+	return b, nil
+}
+
+// Reserve gives memory for a message of n bytes at most, and waits until there is
+// room.
+func (s *Sender) Reserve(ctx context.Context, n int) (Lease, error) {
+	l, err := s.TryReserve(n)
+	if err != ErrWouldBlock {
+		return l, err
+	}
+	for s.pause.reset(); err == ErrWouldBlock; l, err = s.TryReserve(n) {
+		if err := s.pause.wait(ctx, s.done); err != nil {
+			return Lease{}, s.fail("reserve", err)
+		}
+	}
+	return l, err
+}
+
+// Send sends a copy of a message, and waits until there is room for it.
+func (s *Sender) Send(ctx context.Context, message []byte) error {
+	l, err := s.Reserve(ctx, len(message))
+	if err != nil {
+		return err
+	}
+	copy(l.b, message)
+	return l.Commit(len(message))
+}
+
+func (s *Sender) commit(n int, imm *uint32) error {
+	for s.pause.reset(); ; {
+		err := s.tryCommit(n, imm)
+		if err != ErrWouldBlock {
+			return s.fail("commit", err)
+		}
+		if err := s.pause.wait(context.Background(), s.done); err != nil {
+			return s.fail("commit", err)
+		}
+	}
+}
+
+func (s *Sender) tryCommit(n int, imm *uint32) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.leased < 0:
+		return fmt.Errorf("the lease is not out: %w", ErrInvalid)
+	case n < 0 || n > s.leased:
+		return fmt.Errorf("%d bytes of a lease of %d: %w", n, s.leased, ErrInvalid)
+	case imm != nil && !s.kind.Immediate:
+		return fmt.Errorf("an immediate: %w", ErrNotSupported)
+	case s.closed.Load():
+		s.unlease()
+		return ErrClosed
+	}
+	err := s.p.commit(n, imm)
+	if err != ErrWouldBlock {
+		s.unlease()
+	}
+	return err
+}
+
+// Flush waits until the devices of all peers have all that was committed; it may
+// not have been received. A passive sender's readers are waited for by nobody.
+func (s *Sender) Flush(ctx context.Context) error {
+	for s.pause.reset(); ; {
+		s.mu.Lock()
+		ok, err := true, error(ErrClosed)
+		if !s.closed.Load() {
+			ok, err = s.p.settled()
+		}
+		s.mu.Unlock()
+		if err != nil && err != ErrWouldBlock || ok {
+			return s.fail("flush", err)
+		}
+		if err := s.pause.wait(ctx, s.done); err != nil {
+			return s.fail("flush", err)
+		}
+	}
+}
+
+// Close waits for what Flush waits for, as long as Config.Linger says, and ends
+// the channel. A Reserve that waits gets ErrClosed.
+func (s *Sender) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Linger)
+	defer cancel()
+	if !s.closed.Load() {
+		s.linger(ctx)
+	}
+	return s.close()
+}
+
+// linger is Flush for Close, which may be called beside a Flush; a peer that is
+// gone is not waited for.
+func (s *Sender) linger(ctx context.Context) {
+	for p := (pause{}); ; {
+		s.mu.Lock()
+		ok, err := s.p.settled()
+		s.mu.Unlock()
+		if ok || err != nil && err != ErrWouldBlock || p.wait(ctx, s.done) != nil {
+			return
+		}
+	}
+}
