@@ -200,7 +200,10 @@ func (m *Manager) observe(view *subnet.View) {
 		}
 	}
 	for _, n := range view.Nodes {
-		if !before[n.GUID()] || mayHaveRestarted(n) {
+		switch {
+		case n.IsSwitch() && n.Switch.LinearFDBTop == 0 && n.Switch != (mad.SwitchInfo{}):
+			m.tables.reset(n.GUID())
+		case !before[n.GUID()] || mayHaveRestarted(n):
 			m.tables.forget(n.GUID())
 		}
 	}

@@ -72,6 +72,15 @@ func (t *tables) forget(guid ib.GUID) {
 	delete(t.walked, guid)
 }
 
+// reset is forget of a switch that forwards nothing: managers write unicast
+// tables first, so that nothing is left in it.
+func (t *tables) reset(guid ib.GUID) {
+	t.forget(guid)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held.Reset(guid)
+}
+
 // forgetAll forgets what all switches hold.
 func (t *tables) forgetAll() {
 	t.mu.Lock()

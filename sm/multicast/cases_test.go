@@ -10,7 +10,6 @@ import (
 
 	"heddle/fabric"
 	"heddle/ib"
-	"heddle/mad"
 	"heddle/route"
 	"heddle/sm/group"
 	"heddle/sm/multicast"
@@ -380,56 +379,6 @@ func TestImproveLeavesOthers(t *testing.T) {
 	}
 	w.program()
 	w.judge(t)
-}
-
-// TestTop: MulticastFDBTop is written where a switch has one, and seldom.
-func TestTop(t *testing.T) {
-	f := generate(t, "fat-tree:k=4")
-	v := viewOf(f)
-	for _, n := range v.Nodes {
-		n.Ports[0].Info.CapabilityMask = mad.CapMulticastFDBTop
-		n.Switch.LinearFDBTop, n.Switch.MulticastFDBTop = 77, 0xBFFF
-	}
-	w := newWorld(t, f, engine(t, "weave", 1))
-	if _, err := w.r.Rebase(v); err != nil {
-		t.Fatal(err)
-	}
-	tops := func(mlid ib.MLID) (list []uint16) {
-		w.groups[mlid] = group.Ports{Receivers: w.gids([]int{0, 1})}
-		w.r.Update(group.Batch{Changed: []ib.MLID{mlid}}, w.groups)
-		w.read()
-		for _, stage := range w.r.Plan(w.held).Stages {
-			for i := range stage.SMPs {
-				s := &stage.SMPs[i]
-				w.write(s)
-				if s.Attr != mad.AttrSwitchInfo {
-					continue
-				}
-				info, err := mad.ParseSwitchInfo(s.Data[:])
-				if err != nil || info.LinearFDBTop != 77 {
-					t.Errorf("%+v, %v", info, err)
-				}
-				list = append(list, info.MulticastFDBTop)
-				w.held.Answered(s.Node.GUID(), s.Attr, 0, s.Data[:])
-			}
-		}
-		return list
-	}
-	for _, c := range []struct {
-		mlid ib.MLID
-		want []uint16
-	}{
-		{first, []uint16{0xC01F}},
-		{first + 31, nil},
-		{first + 32, []uint16{0xC03F}},
-		{first + 70, []uint16{0xC07F}},
-		{first + 100, nil},
-		{ib.LastMLID, []uint16{0xFFFE}},
-	} {
-		if diff := cmp.Diff(c.want, tops(c.mlid)); diff != "" {
-			t.Errorf("%v (-want +got):\n%s", c.mlid, diff)
-		}
-	}
 }
 
 // TestDependencies: a ring has a cycle, a fat tree none, with unicast tables of

@@ -70,6 +70,11 @@
 // gone and is back may have entries of old, so its ports should become Active
 // only after the plan is done, as is the order of a sweep anyway.
 //
+// A switch may have a MulticastFDBTop, beyond which it forwards nothing. Blocks
+// below a top that is to rise are read, and cleared where something is left in
+// them, before the last stage has it rise: what another manager wrote there does
+// not come alive.
+//
 // A second stage may be sent only after all SMPs of the first were answered
 // well. Where one was not, let held forget the block (plan.Held.Unsure), read it,
 // and ask for a new plan.

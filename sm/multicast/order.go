@@ -50,7 +50,7 @@ func (r *Router) judge(list []work, held *plan.Held) {
 	p.size(r.state.Graph)
 	clear(p.kinds)
 	for i := range list {
-		r.sort(&list[i])
+		r.sort(&list[i], held)
 	}
 	p.changes = p.changes[:0]
 	for i := range list {
@@ -78,22 +78,23 @@ func (p *planner) size(g *route.Graph) {
 }
 
 // sort notes of which kind the changes of a cell are.
-func (r *Router) sort(w *work) {
+func (r *Router) sort(w *work, held *plan.Held) {
 	w.early, w.late = w.held == nil, w.held == nil && w.want != (mad.MulticastForwarding{})
 	for row := range rows {
 		idx := int(w.block)*rows + row
 		if w.held == nil && idx < len(r.groups) && r.groups[idx].used {
 			r.plan.kinds[idx] |= blind
 		}
-		held, want := w.has(row), w.want[row]
-		if held == want {
+		has, want := w.has(row), w.want[row]
+		if has == want {
 			continue
 		}
-		w.shrinks = w.shrinks || held&^want != 0
-		if r.anyEdge(w, held&^want) {
+		w.shrinks = w.shrinks || has&^want != 0
+		if r.anyEdge(w, has&^want) {
 			r.plan.kinds[idx] |= goes
 		}
 	}
+	w.early = w.early || w.shrinks && r.isHidden(held, w.cell) // before its top rises
 }
 
 // anyEdge tells whether one of some ports of a cell has a cable to a switch.

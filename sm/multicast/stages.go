@@ -1,7 +1,6 @@
 package multicast
 
 import (
-	"math/bits"
 	"slices"
 
 	"heddle/fabric"
@@ -28,11 +27,20 @@ type Plan struct {
 // which it is not known what the switches hold. They should be read before Plan
 // is asked, so that what they hold already stays.
 func (r *Router) Unknown(held *plan.Held) (list []plan.Block) {
-	for _, w := range r.unsettled(held) {
+	work := r.unsettled(held)
+	ask := func(c *cell) {
+		list = append(list, plan.Block{Node: r.nodeOf(c), Attr: mad.AttrMulticastForwarding, Modifier: c.modifier()})
+	}
+	for _, w := range work {
 		if w.held == nil {
-			list = append(list, plan.Block{Node: r.nodeOf(w.cell), Attr: mad.AttrMulticastForwarding, Modifier: w.modifier()})
+			ask(w.cell)
 		}
 	}
+	r.exposed(held, work, func(c *cell, b *mad.MulticastForwarding) {
+		if b == nil {
+			ask(c)
+		}
+	})
 	return list
 }
 
@@ -162,6 +170,9 @@ func (r *Router) Plan(held *plan.Held) Plan {
 	if len(list) == 0 {
 		return Plan{}
 	}
+	if r.cover(held, list) {
+		list = r.unsettled(held)
+	}
 	slices.SortFunc(list, func(a, b work) int { return compare(a.cell, b.cell) })
 	r.judge(list, held)
 	p := Plan{Cells: len(list)}
@@ -172,7 +183,7 @@ func (r *Router) Plan(held *plan.Held) Plan {
 			p.Blind++
 		}
 	}
-	tops := r.tops(held)
+	tops := r.tops(held, list)
 	p.Tops = len(tops)
 	second.SMPs = append(second.SMPs, tops...)
 	for _, s := range []plan.Stage{first, second} {
@@ -230,35 +241,6 @@ func (r *Router) set(w *work, value mad.MulticastForwarding) plan.SMP {
 	s := plan.SMP{Node: r.nodeOf(w.cell), Attr: mad.AttrMulticastForwarding, Modifier: w.modifier()}
 	value.AppendTo(s.Data[:0])
 	return s
-}
-
-// tops writes the MulticastFDBTop of switches that have one which is too low, or
-// none. It grows by powers of two blocks, so that a new block seldom needs it.
-func (r *Router) tops(held *plan.Held) (list []plan.SMP) {
-	for _, w := range r.plan.work {
-		n := r.nodeOf(w.cell)
-		if r.plan.topped[w.vertex] || n.Ports[0].Info.CapabilityMask&mad.CapMulticastFDBTop == 0 {
-			continue
-		}
-		r.plan.topped[w.vertex] = true
-		info := held.Switch(n.GUID()).Info
-		if info == (mad.SwitchInfo{}) {
-			info = n.Switch
-		}
-		need := r.want.top(w.vertex)
-		top := uint16(mlidOf(min(rows<<bits.Len(uint(need/rows)), ib.NumMLIDs) - 1))
-		if info.MulticastFDBTop >= uint16(mlidOf(need)) {
-			continue
-		}
-		info.MulticastFDBTop, info.PortStateChange = top, false
-		s := plan.SMP{Node: n, Attr: mad.AttrSwitchInfo}
-		info.AppendTo(s.Data[:0])
-		list = append(list, s)
-	}
-	for _, w := range r.plan.work {
-		r.plan.topped[w.vertex] = false
-	}
-	return list
 }
 
 // edgeAt is the edge in a port of a switch, alive or not; -1 for none.

@@ -106,6 +106,7 @@ type world struct {
 	report multicast.Report
 	sets   int
 	cells  int
+	deaf   bool // switches do not tell what they hold
 }
 
 func newWorld(t fataler, f *fabric.Fabric, list ...multicast.Engine) *world {
@@ -148,6 +149,9 @@ func hostGUID(h int) ib.GUID { return ib.GUID(0x0200_0002_0000_0001) + ib.GUID(h
 
 // read reads what the router does not know.
 func (w *world) read() {
+	if w.deaf {
+		return
+	}
 	for _, b := range w.r.Unknown(w.held) {
 		w.answer(b.Node.GUID(), b.Modifier)
 	}

@@ -29,6 +29,9 @@ type Switch struct {
 	MFT [16][]*mad.MulticastForwarding
 	// Info is the SwitchInfo that it answered last.
 	Info mad.SwitchInfo
+	// Reset says that it lost all that it held before it was seen: its multicast
+	// table is empty where nothing else is known.
+	Reset bool
 }
 
 // NewHeld is the state of knowing nothing.
@@ -60,6 +63,12 @@ func (h *Held) written(guid ib.GUID) *Switch {
 func (h *Held) Forget(guid ib.GUID) {
 	delete(h.switches, guid)
 	delete(h.tables, guid)
+}
+
+// Reset forgets what a switch held: it was reset since.
+func (h *Held) Reset(guid ib.GUID) {
+	h.Forget(guid)
+	h.written(guid).Reset = true
 }
 
 // Unsure forgets one block of a table: a Set of it was not answered, and may have
