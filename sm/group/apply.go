@@ -145,6 +145,9 @@ func (t *Table) applyMember(e *Entry, g *group) error {
 		by = t.intern(e.Requester)
 		by.proxied++
 	}
+	if g.state == ReceivingJoinReq {
+		t.gathered = max(t.gathered, t.now)
+	}
 	if at < 0 {
 		t.admit(g, member{port: t.intern(e.Port), by: by, since: e.At, state: e.JoinState})
 		return nil

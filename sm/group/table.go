@@ -18,8 +18,10 @@ type Table struct {
 	ports     map[ib.GID]*port
 	members   int // of all groups
 	collected int // groups
-	// collecting is how many of them wait for members.
+	// collecting is how many of them wait for members, gathered when one of them
+	// last got one.
 	collecting int
+	gathered   int64
 	generated  uint32 // the number in the next MGID that the table makes up
 	deadlines  deadlines
 

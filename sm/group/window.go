@@ -8,8 +8,11 @@ import "time"
 // With Least, a short burst of changes counts as over sooner: after an eighth of
 // the time that it lasted, though not before Least, nor later than after Quiet.
 // However the changes come, work that goes on is then taken in few rounds, each
-// much longer than the one before. For collected groups it is Quiet as long as
-// others wait for members, and Least where none does.
+// much longer than the one before.
+//
+// Collected groups that are complete wait for others that still collect members,
+// as long as those get some: until none of them got any for Quiet, and no longer
+// than Bound. Where no group collects members they wait for Least.
 type Window struct {
 	Quiet, Bound, Least time.Duration
 }

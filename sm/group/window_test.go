@@ -84,24 +84,35 @@ func TestWaiting(t *testing.T) {
 	collecting.MemberCount = 2
 	join(5, collecting)
 	check("another one collects", Completions, Waiting{MLIDs: 1, First: at(5), Last: at(5), Open: true})
-	if _, err := table.Leave(at(5), collecting); err != nil {
-		t.Fatal(err)
+	join(6, plainJoin(1, 3))
+	check("a plain group got a member", Completions, Waiting{MLIDs: 1, First: at(5), Last: at(5), Open: true})
+	more := plainJoin(5, 1)
+	more.MemberCount = 3
+	join(7, more)
+	check("and another one", Completions, Waiting{MLIDs: 1, First: at(5), Last: at(7), Open: true})
+	join(8, more)
+	check("the same join again", Completions, Waiting{MLIDs: 1, First: at(5), Last: at(7), Open: true})
+	for _, r := range []*Request{collecting, more} {
+		if _, err := table.Leave(at(8), r); err != nil {
+			t.Fatal(err)
+		}
 	}
-	check("it is gone", Completions, Waiting{MLIDs: 1, First: at(5), Last: at(5), Final: true})
-	b := table.Take(at(6), Everything)
+	check("they are gone", Completions, Waiting{MLIDs: 1, First: at(5), Last: at(5), Final: true})
+	b := table.Take(at(8), Everything)
 	if len(b.Changed) != 2 || len(b.Complete) != 1 {
 		t.Errorf("batch %+v", b)
 	}
 	check("taken", Changes, Waiting{})
 	check("taken", Completions, Waiting{})
-	table.PortGone(at(7), testPort(1).GID)
-	table.PortGone(at(8), testPort(2).GID)
-	check("gone", Vanishings, Waiting{MLIDs: 2, First: at(7), Last: at(8)})
-	table.Failed(at(9), b.ID)
+	table.PortGone(at(9), testPort(1).GID)
+	table.PortGone(at(10), testPort(2).GID)
+	table.PortGone(at(10), testPort(3).GID)
+	check("gone", Vanishings, Waiting{MLIDs: 2, First: at(9), Last: at(10)})
+	table.Failed(at(11), b.ID)
 	check("failed, but gone", Changes, Waiting{})
-	if b := table.Take(at(9), Changes|Completions); b.ID != 0 {
+	if b := table.Take(at(11), Changes|Completions); b.ID != 0 {
 		t.Errorf("batch %+v", b)
 	}
-	table.Reroute(at(9), ib.FirstMLID, ib.LastMLID, 0)
+	table.Reroute(at(11), ib.FirstMLID, ib.LastMLID, 0)
 	check("rerouted, but gone", Changes, Waiting{})
 }

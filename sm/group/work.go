@@ -36,7 +36,7 @@ type Waiting struct {
 	MLIDs       int
 	First, Last time.Time
 	// Final tells of Completions that no other group waits for its members, Open
-	// that one does.
+	// that one does. What comes to that one counts for Last too.
 	Final, Open bool
 }
 
@@ -105,10 +105,14 @@ func (t *Table) Waiting(kind Kinds) Waiting {
 	if q.waiting == 0 {
 		return Waiting{}
 	}
-	return Waiting{
-		MLIDs: q.waiting, First: instant(q.first), Last: instant(q.last),
-		Final: kind == Completions && t.collecting == 0, Open: kind == Completions && t.collecting > 0,
+	w := Waiting{MLIDs: q.waiting, First: instant(q.first), Last: instant(q.last)}
+	if kind == Completions {
+		w.Final, w.Open = t.collecting == 0, t.collecting > 0
 	}
+	if w.Open {
+		w.Last = instant(max(q.last, t.gathered))
+	}
+	return w
 }
 
 // Take hands out all work of the given kinds. The batch ends with Programmed,
