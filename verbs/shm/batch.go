@@ -2,19 +2,26 @@
 
 package shm
 
-import "heddle/verbs"
+import (
+	"sync/atomic"
+
+	"heddle/verbs"
+)
 
 // batch holds completions back until the lock is given up that they were made
 // under, so that many cost little more than one.
 type batch struct {
 	cq        *completions
+	closed    *atomic.Bool // the QP is: nothing comes of it any more
 	wcs       []verbs.WC
 	solicited bool
 }
 
 const batchSize = 64
 
-func newBatch(cq *completions) batch { return batch{cq: cq, wcs: make([]verbs.WC, 0, batchSize)} }
+func newBatch(cq *completions, closed *atomic.Bool) batch {
+	return batch{cq: cq, closed: closed, wcs: make([]verbs.WC, 0, batchSize)}
+}
 
 func (b *batch) add(wc *verbs.WC, solicited bool) {
 	if len(b.wcs) == batchSize {
@@ -29,7 +36,9 @@ func (b *batch) flush() {
 	if len(b.wcs) == 0 {
 		return
 	}
-	b.cq.PushAll(b.wcs, b.solicited)
+	if !b.closed.Load() {
+		b.cq.PushAll(b.wcs, b.solicited)
+	}
 	b.wcs, b.solicited = b.wcs[:0], false
 	b.cq.host.bell.ring()
 }

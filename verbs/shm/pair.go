@@ -81,8 +81,9 @@ func (d *domain) CreateQP(a verbs.QPAttr) (verbs.QP, error) {
 	q := &pair{
 		host: d.host, domain: d, attr: a, sendCQ: sendCQ, recvCQ: recvCQ, srq: srq,
 		posted: queue.NewSends(&a), flying: newFlights(a.SendWR), parts: make([][]byte, 0, max(a.SendSGE, 1)),
-		sends: newBatch(sendCQ), recvs: newBatch(recvCQ), buffers: queue.NewRecvs(a.RecvWR, a.RecvSGE), arrived: make(chan struct{}, 1),
+		buffers: queue.NewRecvs(a.RecvWR, a.RecvSGE), arrived: make(chan struct{}, 1),
 	}
+	q.sends, q.recvs = newBatch(sendCQ, &q.closed), newBatch(recvCQ, &q.closed)
 	q.current.SGEs = make([]verbs.SGE, 0, maxSGE)
 	q.state.Store(int32(verbs.Init))
 	if err := d.host.enter(q); err != nil {
@@ -257,6 +258,11 @@ func (q *pair) Close() error {
 	q.host.mu.Unlock()
 	q.enterErr()
 	err := q.disconnect()
+	// Who holds a lock may have completions that were made before this.
+	q.sending.Lock()
+	q.doneSending()
+	q.receiving.Lock()
+	q.doneReceiving()
 	q.sendCQ.leave(q)
 	q.recvCQ.leave(q)
 	q.forget()
