@@ -109,7 +109,8 @@ func TestStoppedReader(t *testing.T) {
 	q := a.newPair(t, verbs.RC)
 	in := intrude(t, q)
 	l := q.link.Load()
-	for send(l.conn, &frame{Kind: kickFrame, From: q.self}) == nil {
+	for err := error(nil); err == nil; {
+		err = send(l.conn, &frame{Kind: kickFrame, From: q.self})
 	}
 	wr := &verbs.SendWR{Op: verbs.OpWrite, Flags: verbs.Signaled, SGEs: []verbs.SGE{a.mr.SGE(0, 8)}, RKey: 7}
 	if err := q.PostSend(wr); err != nil {
