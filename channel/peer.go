@@ -148,20 +148,30 @@ func (p *Peer) room(n int) bool {
 	return p.posted-p.retired+uint64(n) <= p.depth
 }
 
+// ready tells whether n more requests can be posted; if not, the error is
+// ErrWouldBlock.
+func (p *Peer) ready(n int) error {
+	switch {
+	case p.gone != nil:
+		return p.gone
+	case p.room(n):
+		return nil
+	}
+	if err := p.end.reap(); err != nil {
+		return err
+	}
+	if !p.room(n) {
+		return ErrWouldBlock
+	}
+	return nil
+}
+
 // post gives a request to the device. It has a completion of its own where signal
 // says so, or none was asked for so long that the queue would fill. Without room
 // the error is ErrWouldBlock.
 func (p *Peer) post(wr *verbs.SendWR, signal bool) error {
-	if p.gone != nil {
-		return p.gone
-	}
-	if !p.room(1) {
-		if err := p.end.reap(); err != nil {
-			return err
-		}
-		if !p.room(1) {
-			return ErrWouldBlock
-		}
+	if err := p.ready(1); err != nil {
+		return err
 	}
 	number := p.posted + 1
 	wr.ID = uint64(p.index)<<48 | number&sequence

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"errors"
 	"fmt"
 
 	"heddle/verbs"
@@ -16,6 +17,7 @@ type ringSender struct {
 	peer   *Peer // nil before there was one
 	ring   remote
 	length uint64 // of the ring
+	salt   uint64
 	stage  *stage
 	head   *gauge
 	pos    uint64 // bytes of the ring that were used, of all laps
@@ -39,7 +41,7 @@ func (s *ringSender) attach(p *Peer, h *hello) (err error) {
 	case len(h.regions) < 2 || h.ring < page || h.ring%page != 0 || !h.regions[0].holds(0, 2*h.ring) || !h.regions[1].holds(0, 8):
 		return fmt.Errorf("peer's ring of %d bytes: %w", h.ring, ErrInvalid)
 	}
-	s.ring, s.length = h.regions[0], h.ring
+	s.ring, s.length, s.salt = h.regions[0], h.ring, h.salt
 	if s.stage, err = s.end.newStage(p, int(h.ring)); err != nil {
 		return err
 	}
@@ -53,22 +55,27 @@ func (s *ringSender) attach(p *Peer, h *hello) (err error) {
 
 func (s *ringSender) detach(p *Peer) { p.lose(nil) }
 
-func (s *ringSender) free() error {
-	err := s.stage.free()
-	if e := s.head.free(); err == nil {
-		err = e
+func (s *ringSender) abort() {}
+
+func (s *ringSender) free() error { return errors.Join(s.stage.free(), s.head.free()) }
+
+// longest is the longest message, whose record has so many bytes more; 0 before
+// there was a peer.
+func (s *ringSender) longest(beside int) int {
+	if s.peer == nil {
+		return 0
 	}
-	return err
+	return (s.longestRecord() - beside) &^ 7
 }
 
-// longest is the longest message, whose record has so many bytes more. It and
-// the next one fit together, so that a sender never waits for the whole ring.
-func (s *ringSender) longest(beside int) int {
-	n := min(int(s.length/2), maxRecord) - beside
+// longestRecord is so long that it and the next one fit together, so that a sender
+// never waits for the whole ring.
+func (s *ringSender) longestRecord() int {
+	n := min(int(s.length/2), maxRecord)
 	if most := s.end.t.caps.MaxMessage; most > 0 {
-		n = min(n, most-beside)
+		n = min(n, most)
 	}
-	return n &^ 7
+	return n
 }
 
 // maxRecord is where the numbers in a bell's word end.
@@ -128,7 +135,8 @@ func (s *ringSender) settled() (bool, error) {
 // ringReceiver is what the receivers of rings share.
 type ringReceiver struct {
 	end     *end
-	peer    *Peer
+	invited *Peer // the last one; what it writes may come before it is attached
+	peer    *Peer // that was attached
 	ring    *region
 	control *region
 	length  uint64
@@ -149,7 +157,7 @@ func newRingReceiver(e *end, news func(*ringReceiver) bool) (*ringReceiver, erro
 	}
 	r.length = uint64(r.ring.mem.Size())
 	if r.control, err = e.newRegion(8, false, verbs.RemoteRead); err != nil {
-		return nil, err
+		return nil, errors.Join(err, r.free())
 	}
 	r.publish()
 	return r, nil
@@ -159,7 +167,8 @@ func (r *ringReceiver) queues() queues {
 	return queues{access: verbs.RemoteWrite | verbs.RemoteRead}
 }
 
-func (r *ringReceiver) offer(_ *Peer, h *hello) {
+func (r *ringReceiver) offer(p *Peer, h *hello) {
+	r.invited = p
 	h.ring, h.salt = r.length, r.salt
 	h.regions = []remote{r.ring.remote(), r.control.remote()}
 }
@@ -174,13 +183,7 @@ func (r *ringReceiver) attach(p *Peer, _ *hello) error {
 
 func (r *ringReceiver) detach(p *Peer) { p.lose(nil) }
 
-func (r *ringReceiver) free() error {
-	err := r.ring.free()
-	if e := r.control.free(); err == nil {
-		err = e
-	}
-	return err
-}
+func (r *ringReceiver) free() error { return errors.Join(r.ring.free(), r.control.free()) }
 
 func (r *ringReceiver) watch() watch { return r.waits }
 
@@ -190,6 +193,11 @@ func (r *ringReceiver) nothing() error {
 		return r.peer.gone
 	}
 	return ErrWouldBlock
+}
+
+// fits tells whether a record of so many bytes can be at pos.
+func (r *ringReceiver) fits(n uint64) bool {
+	return n <= r.length/2 && r.pos+n-r.ledger.head <= r.length
 }
 
 // deliver makes a message of bytes of the ring; what it used ends at a position.
@@ -210,6 +218,6 @@ func (r *ringReceiver) publish() { store(r.control.b, 0, seal(uint32(r.ledger.he
 // spoilt is a peer that wrote what no sender writes.
 func (r *ringReceiver) spoilt(what string) error {
 	err := fmt.Errorf("%s at %d of the ring: %w", what, r.pos%r.length, ErrInvalid)
-	r.peer.lose(err)
-	return r.peer.gone
+	r.invited.lose(err)
+	return r.invited.gone
 }
