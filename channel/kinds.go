@@ -5,8 +5,22 @@ import "heddle/verbs"
 // Kinds lists all kinds, in the order of the table. A new one is a line here.
 func Kinds() []*Kind {
 	return []*Kind{
+		&ringZero,
 		&ringBell,
+		&ringFlag,
+		&ringImm,
+		&ringSend,
+		&ringCell,
 	}
+}
+
+var ringZero = Kind{
+	Number: 7, Name: "ring-zero", Title: "Ring inlined bell (receiver zeroes)", Family: WriteRing, Source: Paper,
+	Features: Features{
+		HRT: 1, SendRequests: 1, CopySend: WithGather, Variable: true, Memory: RingEach, PassiveReceiver: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpWrite), Room: verbs.OpsOf(verbs.OpRead), Orders: []Order{BellLast}},
+	sender: newRingZeroSender, receiver: newRingZeroReceiver,
 }
 
 var ringBell = Kind{
@@ -16,4 +30,42 @@ var ringBell = Kind{
 	},
 	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpWrite), Room: verbs.OpsOf(verbs.OpRead), Orders: []Order{BellLast}},
 	sender: newRingBellSender, receiver: newRingBellReceiver,
+}
+
+var ringFlag = Kind{
+	Number: 9, Name: "ring-flag", Title: "Ring separate bell", Family: WriteRing, Source: Paper,
+	Features: Features{
+		HRT: 1, SendRequests: 2, CopySend: WithGather, Variable: true, Memory: RingEach, PassiveReceiver: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpWrite), Room: verbs.OpsOf(verbs.OpRead), Orders: []Order{PlacementOrder}},
+	sender: newRingFlagSender, receiver: newRingFlagReceiver,
+}
+
+var ringImm = Kind{
+	Number: 10, Name: "ring-imm", Title: "Ring IMM", Family: WriteRing, Source: Thesis,
+	Features: Features{
+		HRT: 1, SendRequests: 1, RecvRequests: 1, Blocking: true, CopySend: NoCopy, Variable: true, Memory: RingEach,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpWriteImm), Room: verbs.OpsOf(verbs.OpRead)},
+	sender: newRingImmSender, receiver: newRingImmReceiver,
+}
+
+var ringSend = Kind{
+	Number: 11, Name: "ring-send", Title: "Ring + SEND", Family: WriteRing, Source: Reconstruction,
+	Features: Features{
+		HRT: 1, SendRequests: 2, RecvRequests: 1, Blocking: true, CopySend: NoCopy, Variable: true, Memory: RingEach,
+	},
+	Needs: Needs{
+		Ops: verbs.OpsOf(verbs.OpWrite, verbs.OpSend), Room: verbs.OpsOf(verbs.OpRead), Orders: []Order{CompletionOrder},
+	},
+	sender: newRingSendSender, receiver: newRingSendReceiver,
+}
+
+var ringCell = Kind{
+	Number: 21, Name: "ring-cell", Title: "Ring of tagged cells", Family: CellRing, Source: Own,
+	Features: Features{
+		HRT: 1, SendRequests: 1, Copying: true, Variable: true, Memory: RingEach, PassiveReceiver: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpWrite), Room: verbs.OpsOf(verbs.OpRead)},
+	sender: newRingCellSender, receiver: newRingCellReceiver,
 }
