@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,6 +134,7 @@ func (e *end) reap() error {
 			if p := e.peerOf(wc.ID); p != nil {
 				p.retired = wc.ID & sequence
 				if wc.Status != verbs.StatusOK {
+					p.failed = cmp.Or(p.failed, p.retired)
 					p.broke(wc)
 				}
 			}

@@ -22,6 +22,9 @@ const (
 
 func (p *pause) reset() { p.turns = 0 }
 
+// spins tells whether the next wait does not wait at all.
+func (p *pause) spins() bool { return p.turns < turnsAtOnce }
+
 // wait waits once; it ends with the context, and with ErrClosed when done is
 // closed.
 func (p *pause) wait(ctx context.Context, done <-chan struct{}) error {

@@ -24,6 +24,7 @@ type Peer struct {
 	// done, signaled is the last one with a completion of its own; guarded by the
 	// end's lock, as all below.
 	posted, retired, signaled uint64
+	failed                    uint64 // the first request that failed, 0 if none did
 	attached                  bool
 	gone                      error // why it is
 	inline                    int   // bytes of inline data
@@ -122,6 +123,14 @@ func (p *Peer) leave() error {
 	return err
 }
 
+// Err is why a peer is gone: nil as long as it is there, and else an error that
+// wraps ErrPeerGone, and ErrLagged as well where it was evicted.
+func (p *Peer) Err() error {
+	p.end.mu.Lock()
+	defer p.end.mu.Unlock()
+	return p.gone
+}
+
 // Lost says that the peer is gone, known from elsewhere, such as a connection
 // beside the channel. What it sent before is still received.
 func (p *Peer) Lost(err error) {
@@ -192,3 +201,8 @@ func (p *Peer) post(wr *verbs.SendWR, signal bool) error {
 // isDone tells whether a request has completed, as far as completions were
 // looked at.
 func (p *Peer) isDone(number uint64) bool { return p.retired >= number }
+
+// succeeded tells whether it has, and without an error.
+func (p *Peer) succeeded(number uint64) bool {
+	return p.isDone(number) && (p.failed == 0 || number < p.failed)
+}

@@ -118,43 +118,36 @@ func (r *Receiver) tryReceive() (m Message, err error) {
 
 // Receive gives the next message, and waits for it.
 func (r *Receiver) Receive(ctx context.Context) (Message, error) {
-	r.pause.reset()
-	for {
+	var armed verbs.CQ
+	for r.pause.reset(); ; {
 		m, err := r.TryReceive()
 		if err != ErrWouldBlock {
 			return m, err
 		}
-		if m, err = r.wait(ctx); err != ErrWouldBlock {
-			return m, err
+		if armed, err = r.wait(ctx, armed); err != nil {
+			return m, r.fail("receive", err)
 		}
 	}
 }
 
-// wait waits until there may be a message, and then gives ErrWouldBlock, or a
-// message that came meanwhile.
-func (r *Receiver) wait(ctx context.Context) (m Message, err error) {
+// wait waits until there may be a message. A completion queue is looked at for a
+// while, then armed, which wait returns, and waited for when it is called with
+// that: what came before it was armed makes no event, and what is found then may
+// have another queue be waited for.
+func (r *Receiver) wait(ctx context.Context, armed verbs.CQ) (verbs.CQ, error) {
 	r.mu.Lock()
 	w := r.p.watch()
 	r.mu.Unlock()
 	switch {
 	case w.ready != nil:
-		err = r.waitMemory(ctx, w.ready)
-	case w.cq == nil:
-		err = r.pause.wait(ctx, r.done)
+		return nil, r.waitMemory(ctx, w.ready)
+	case w.cq == nil || r.pause.spins():
+		return nil, r.pause.wait(ctx, r.done)
+	case w.cq == armed:
+		return nil, armed.Wait(ctx)
 	default:
-		if err = w.cq.Arm(false); err != nil {
-			break
-		}
-		// What came before Arm makes no event.
-		if m, err := r.TryReceive(); err != ErrWouldBlock {
-			return m, err
-		}
-		err = w.cq.Wait(ctx)
+		return w.cq, w.cq.Arm(false)
 	}
-	if err == nil {
-		return m, ErrWouldBlock
-	}
-	return m, r.fail("receive", err)
 }
 
 // Close ends the channel. A Receive that waits gets ErrClosed.

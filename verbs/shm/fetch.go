@@ -22,6 +22,11 @@ func (q *pair) read(l *link, wr *verbs.SendWR, n int) (outcome, verbs.Status) {
 		fetch(part, b[:len(part)])
 		b = b[len(part):]
 	}
+	// Whoever closes a region has the memory for itself: what was fetched while it
+	// was closed, by a process that was stopped meanwhile, does not count.
+	if n > 0 && l.find(wr.RKey) == nil {
+		return done, q.accuse(l, verbs.StatusRemoteAccess)
+	}
 	return done, verbs.StatusOK
 }
 

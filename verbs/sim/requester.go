@@ -396,6 +396,9 @@ func (q *qp) answered(p *packet) {
 	}
 	number := q.requestOf(p.seq)
 	wr, f := q.sends.At(number), q.flight(number)
+	if p.seq > f.first && !q.isAnswered(p.seq-1) && q.net.cfg.Profile.FetchChunk >= verbs.AllBytes {
+		return // what comes before it would be fetched after it
+	}
 	offset := int(p.seq-f.first) * q.mtu
 	if waitsForAnswer(wr.Op) && len(p.data) == min(q.mtu, f.length-offset) {
 		if q.scatter(wr.SGEs, offset, p.data) {
