@@ -188,6 +188,8 @@ func limitsOf(a *verbs.DeviceAttr, c *verbs.Caps) []limitView {
 		{"SGEs of a request", uint64(a.MaxSGE)},
 		{"inline bytes", uint64(a.MaxInline)},
 		{"bytes of an MR", a.MaxMRSize},
+		{"memory windows", uint64(a.MaxMW)},
+		{"bytes of device memory", uint64(a.MaxDM)},
 		{"bytes of a message", uint64(c.MaxMessage)},
 		{"READs and atomics under way, as target", uint64(a.MaxReads)},
 		{"READs and atomics under way, as initiator", uint64(a.MaxReadsInit)},
@@ -203,7 +205,9 @@ func featuresOf(c *verbs.Caps) []string {
 	}{
 		{"SRQ", c.SRQ},
 		{"multicast", c.Multicast},
-		{"memory windows", c.Windows},
+		{"multicast without the sender's own copy", c.BlockLoopback},
+		{"memory windows of type 1", c.Windows1},
+		{"memory windows of type 2", c.Windows2},
 		{"device memory", c.DeviceMemory},
 		{"death of a peer seen at once", c.PeerGone},
 	} {

@@ -50,6 +50,8 @@ func (a *QPAttr) check(dev DeviceAttr, caps Caps) error {
 		return &OpError{Verb: "create QP: a CQ is missing", Err: ErrInvalid}
 	case a.SRQ != nil && !caps.SRQ:
 		return &OpError{Verb: "create QP: SRQ", Err: ErrNotSupported}
+	case a.BlockLoopback && !caps.BlockLoopback:
+		return &OpError{Verb: "create QP: BlockLoopback", Err: ErrNotSupported}
 	}
 	return nil
 }

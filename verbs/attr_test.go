@@ -56,6 +56,7 @@ func TestQPAttrFilled(t *testing.T) {
 		"no such type":   {func(a *verbs.QPAttr) { a.Type = 9 }, verbs.ErrNotSupported},
 		"no UC":          {func(a *verbs.QPAttr) { a.Type = verbs.UC }, verbs.ErrNotSupported},
 		"SRQ":            {func(a *verbs.QPAttr) { a.SRQ = new(struct{ verbs.SRQ }) }, verbs.ErrNotSupported},
+		"loopback":       {func(a *verbs.QPAttr) { a.BlockLoopback = true }, verbs.ErrNotSupported},
 		"no retry is ok": {func(a *verbs.QPAttr) { a.Retries = verbs.Times(0) }, nil},
 	} {
 		a := good
@@ -85,6 +86,27 @@ func TestSendWRCheck(t *testing.T) {
 		if err := test.wr.Check(&attr, &caps); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
+	}
+	caps.Ops[verbs.RC] |= verbs.OpsOf(verbs.OpBind)
+	mw, mr := new(struct{ verbs.MW }), new(struct{ verbs.MR })
+	bind := verbs.SendWR{Op: verbs.OpBind, MW: mw, BindMR: mr, SGEs: make([]verbs.SGE, 1), BindAccess: verbs.RemoteRead | verbs.RemoteWrite}
+	for name, change := range map[string]func(wr *verbs.SendWR){
+		"no window":     func(wr *verbs.SendWR) { wr.MW = nil },
+		"no MR":         func(wr *verbs.SendWR) { wr.BindMR = nil },
+		"no place":      func(wr *verbs.SendWR) { wr.SGEs = nil },
+		"two places":    func(wr *verbs.SendWR) { wr.SGEs = make([]verbs.SGE, 2) },
+		"local rights":  func(wr *verbs.SendWR) { wr.BindAccess |= verbs.LocalWrite },
+		"inline":        func(wr *verbs.SendWR) { wr.Flags = verbs.Inline },
+		"right to bind": func(wr *verbs.SendWR) { wr.BindAccess |= verbs.WindowBind },
+	} {
+		wr := bind
+		change(&wr)
+		if err := wr.Check(&attr, &caps); !errors.Is(err, verbs.ErrInvalid) {
+			t.Errorf("bind, %s: %v", name, err)
+		}
+	}
+	if err := bind.Check(&attr, &caps); err != nil {
+		t.Errorf("bind: %v", err)
 	}
 	datagram := verbs.QPAttr{Type: verbs.UD}
 	if err := (&verbs.SendWR{Op: verbs.OpSend}).Check(&datagram, &caps); !errors.Is(err, verbs.ErrInvalid) {

@@ -94,8 +94,11 @@ type Caps struct {
 	MaxSGE          int
 	SRQ             bool
 	Multicast       bool
-	Windows         bool
-	DeviceMemory    bool
+	// BlockLoopback: QPAttr.BlockLoopback is heeded.
+	BlockLoopback bool
+	// Windows1 and Windows2 are memory windows of each type.
+	Windows1, Windows2 bool
+	DeviceMemory       bool
 	// PeerGone: the death of a peer is seen at once.
 	PeerGone bool
 }

@@ -15,10 +15,16 @@ func (wr *SendWR) Check(attr *QPAttr, caps *Caps) error {
 		return wr.refuse(ErrInvalid, 0, 0)
 	case attr.Type == UD && wr.AH == nil:
 		return wr.refuse(ErrInvalid, 0, 0)
-	case wr.Op == OpBind && (wr.MW == nil || wr.BindMR == nil || len(wr.SGEs) != 1):
+	case wr.Op == OpBind && !wr.binds():
 		return wr.refuse(ErrInvalid, 0, 0)
 	}
 	return nil
+}
+
+// binds tells whether an OpBind is whole. Only remote rights are a window's.
+func (wr *SendWR) binds() bool {
+	const remote = RemoteRead | RemoteWrite | RemoteAtomic
+	return wr.MW != nil && wr.BindMR != nil && len(wr.SGEs) == 1 && wr.BindAccess&^remote == 0
 }
 
 // Check does so for a buffer, which may have that many SGEs.

@@ -62,20 +62,46 @@ type PD interface {
 
 // WindowAllocator is a PD that can make memory windows.
 type WindowAllocator interface {
-	// AllocMW makes a window that is bound by OpBind.
-	AllocMW() (MW, error)
+	// AllocMW makes a window that is bound by OpBind. The error of a type that
+	// the device does not have wraps ErrNotSupported.
+	AllocMW(MWType) (MW, error)
 }
 
-// MW is a memory window: a part of an MR under a remote key of its own, which
-// can be taken back by OpLocalInv.
+// MWType is who may use a window, and how it is taken back (IBTA 10.6.7.2).
+type MWType uint8
+
+// The types. A window of type 1 is for all QPs of its PD. It is bound anew as it
+// is, which ends its key, and taken back by an OpBind of no bytes. A window of
+// type 2 is for the QP alone that it was bound through; it has to be taken back
+// by OpLocalInv of that QP before it is bound anew.
+const (
+	MWType1 MWType = iota + 1
+	MWType2
+)
+
+// MW is a memory window: a part of an MR under a remote key of its own, which can
+// be taken back.
+//
+// The window, its MR and the QP that binds it are of one PD. The MR has the right
+// WindowBind, and LocalWrite where peers are to write; it needs no remote rights
+// itself. It cannot be closed, which gives ErrBusy, as long as a window is bound
+// to it. Close of the window ends that too, and so does the end of the QP, or its
+// Reset, for those of type 2, where a device does not refuse it. A window whose
+// OpBind failed, or was flushed, can be closed only: which key it has then depends
+// on the device.
 type MW interface {
+	// RKey is the key that the OpBind which was posted last gives the window, once
+	// it is done.
 	RKey() uint32
 	Close() error
 }
 
-// DeviceMemoryAllocator is a PD whose device has memory of its own. It is
-// Memory that Bytes may refuse; RegisterMR takes it as any other.
+// DeviceMemoryAllocator is a PD whose device has memory of its own.
 type DeviceMemoryAllocator interface {
+	// AllocDM allocates that many bytes of it; more than there are is ErrInvalid.
+	// RegisterMR of the same device takes it as any other memory, under
+	// addresses that begin with 0; no window can be bound to it. Close gives it
+	// back; it is ErrBusy as long as an MR is of it.
 	AllocDM(size int) (*Memory, error)
 }
 
@@ -99,6 +125,9 @@ type DeviceAttr struct {
 	// at most.
 	MaxInline int
 	MaxMRSize uint64
+	// MaxMW is how many memory windows there are at most, MaxDM how many bytes of
+	// device memory.
+	MaxMW, MaxDM int
 	// MaxReads is how many READs and atomics of one QP are under way at most, as
 	// their target and as their initiator.
 	MaxReads, MaxReadsInit int

@@ -72,8 +72,8 @@ type QPAttr struct {
 	// default.
 	RNRRetries Retry
 	RNRTimer   time.Duration
-	// BlockLoopback keeps the QP's own multicast packets from it, where the
-	// device can do so.
+	// BlockLoopback keeps a UD queue pair's own multicast packets from it. Devices
+	// whose Caps do not have it refuse that with ErrNotSupported.
 	BlockLoopback bool
 }
 

@@ -25,6 +25,10 @@ func (t GIDType) String() string {
 
 func (t QPType) String() string { return named("QPType", []string{"", "RC", "UC", "UD"}, int(t)) }
 
+func (t MWType) String() string {
+	return named("MWType", []string{"", "type 1", "type 2"}, int(t))
+}
+
 func (s QPState) String() string {
 	return named("QPState", []string{"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"}, int(s))
 }

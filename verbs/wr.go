@@ -15,7 +15,7 @@ const (
 	OpFetchAdd
 	OpCompareSwap
 	OpBind     // bind a memory window
-	OpLocalInv // take a window's or an MR's remote key back
+	OpLocalInv // take the remote key of a window of type 2 back
 	OpRecv
 	OpRecvWriteImm // a WRITE_WITH_IMM took the receive
 )
@@ -59,7 +59,10 @@ type SendWR struct {
 	RemoteQPN  ib.QPN
 	RemoteQKey ib.QKey
 	// MW, BindMR and BindAccess are what OpBind binds: the memory of SGEs[0] in
-	// BindMR. OpLocalInv takes RKey back.
+	// BindMR, for peers that may RemoteRead, RemoteWrite, RemoteAtomic. OpLocalInv
+	// takes RKey back. Both are done in their turn, before requests after them
+	// begin; with Fence, after READs before them are done. What a device finds
+	// wrong then fails with StatusBind, or a local error.
 	MW         MW
 	BindMR     MR
 	BindAccess Access

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"math"
 	"runtime"
 	"time"
 	"unsafe"
@@ -92,8 +93,22 @@ func (c *deviceContext) queryDevice() (*ibvDeviceAttr, error) {
 		MaxSRQ: int(a.MaxSRQ), MaxAH: int(a.MaxAH),
 		MaxQPWR: int(a.MaxQPWR), MaxSRQWR: int(a.MaxSRQWR), MaxCQE: int(a.MaxCQE), MaxSGE: int(a.MaxSGE),
 		MaxMRSize: a.MaxMRSize, MaxReads: int(a.MaxReads), MaxReadsInit: int(a.MaxReadsInit),
+		MaxMW: int(a.MaxMW), MaxDM: c.queryDM(),
 	}
 	return &a.ibvDeviceAttr, nil
+}
+
+// queryDM asks how much memory the device has of its own: nothing where there is
+// nobody to ask.
+func (c *deviceContext) queryDM() int {
+	query, a := c.c.extended(beforeQueryDeviceEx), new(ibvDeviceAttrEx)
+	if query == 0 || c.c.extended(beforeAllocDM) == 0 || c.c.extended(beforeRegDM) == 0 || c.c.extended(beforeFreeDM) == 0 {
+		return 0
+	}
+	if failure(invoke(c.lib, query, ptr(c.c), 0, uintptr(unsafe.Pointer(a)), unsafe.Sizeof(*a))) != nil {
+		return 0
+	}
+	return int(min(a.MaxDM, math.MaxInt32))
 }
 
 // AllocPD makes a protection domain.

@@ -182,8 +182,8 @@ func testWindows(t *testing.T, device string) {
 	r := newRig(t, device)
 	caps := r.ctx.Caps()
 	allocator, ok := r.pd.(verbs.WindowAllocator)
-	if !caps.Windows {
-		if _, err := allocator.AllocMW(); !ok || !errors.Is(err, verbs.ErrNotSupported) {
+	if !caps.Windows2 {
+		if _, err := allocator.AllocMW(verbs.MWType2); !ok || !errors.Is(err, verbs.ErrNotSupported) {
 			t.Errorf("a window of a device without: %v", err)
 		}
 		return
@@ -191,7 +191,7 @@ func testWindows(t *testing.T, device string) {
 	mr, err := r.pd.RegisterMR(r.mem, rigAccess|verbs.WindowBind)
 	mustDo(t, err)
 	r.later(mr.Close)
-	mw, err := allocator.AllocMW()
+	mw, err := allocator.AllocMW(verbs.MWType2)
 	mustDo(t, err)
 	r.later(mw.Close)
 	near, far := r.pair(verbs.QPAttr{})

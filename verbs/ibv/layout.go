@@ -27,7 +27,7 @@ type ibvDevice struct {
 type ibvOps struct {
 	_           [7]uintptr
 	AllocMW     uintptr `c:"alloc_mw"`
-	_           uintptr
+	BindMW      uintptr `c:"bind_mw"`
 	DeallocMW   uintptr `c:"dealloc_mw"`
 	_           uintptr
 	PollCQ      uintptr `c:"poll_cq"`
@@ -46,6 +46,8 @@ type ibvContext struct {
 	CmdFD       int32      `c:"cmd_fd"`
 	AsyncFD     int32      `c:"async_fd"`
 	CompVectors int32      `c:"num_comp_vectors"`
+	_           [mutexSize / 8]uint64
+	ABI         uintptr `c:"abi_compat"`
 }
 
 type ibvDeviceAttr struct {
@@ -83,6 +85,14 @@ type ibvDeviceAttr struct {
 	MaxSRQSGE    int32 `c:"max_srq_sge"`
 	_            [3]byte
 	Ports        uint8 `c:"phys_port_cnt"`
+}
+
+// ibvDeviceAttrEx is as in rdma-core 44; later ones fill in no more than that.
+type ibvDeviceAttrEx struct {
+	ibvDeviceAttr
+	_     [144]byte
+	MaxDM uint64 `c:"max_dm_size"`
+	_     [16]byte
 }
 
 // ibvPortAttr is what the exported ibv_query_port fills in. Later headers have
@@ -133,6 +143,26 @@ type ibvMW struct {
 	Context *ibvContext `c:"context"`
 	PD      *ibvPD      `c:"pd"`
 	RKey    uint32      `c:"rkey"`
+	_       uint32
+	Type    uint32 `c:"type"`
+}
+
+type ibvMWBind struct {
+	ID    uint64      `c:"wr_id"`
+	Flags uint32      `c:"send_flags"`
+	Info  ibvBindInfo `c:"bind_info"`
+}
+
+type ibvDM struct {
+	Context  *ibvContext `c:"context"`
+	CopyTo   uintptr     `c:"memcpy_to_dm"`
+	CopyFrom uintptr     `c:"memcpy_from_dm"`
+}
+
+type ibvAllocDMAttr struct {
+	Length uintptr `c:"length"`
+	Align  uint32  `c:"log_align_req"`
+	Mask   uint32  `c:"comp_mask"`
 }
 
 type ibvChannel struct {
@@ -183,6 +213,22 @@ type ibvQPInitAttr struct {
 	Cap     ibvQPCap `c:"cap"`
 	Type    uint32   `c:"qp_type"`
 	SigAll  int32    `c:"sq_sig_all"`
+}
+
+// ibvQPInitAttrEx begins as ibvQPInitAttr does.
+type ibvQPInitAttrEx struct {
+	Context uintptr
+	SendCQ  *ibvCQ
+	RecvCQ  *ibvCQ
+	SRQ     *ibvSRQ
+	Cap     ibvQPCap
+	Type    uint32
+	SigAll  int32
+	Mask    uint32 `c:"comp_mask"`
+	PD      *ibvPD `c:"pd"`
+	_       uintptr
+	Flags   uint32 `c:"create_flags"`
+	_       [52]byte
 }
 
 type ibvGRH struct {
@@ -305,6 +351,7 @@ const (
 	atomicHCA  = 1
 	atomicGlob = 2
 
+	capWindow1  = 1 << 17
 	capWindow2A = 1 << 23
 	capWindow2B = 1 << 24
 
@@ -327,7 +374,9 @@ const (
 	qpSendPSN       = 1 << 16
 	qpDestReads     = 1 << 17
 	qpDestQPN       = 1 << 20
-	mwType2         = 2
+	qpWithPD        = 1 << 0
+	qpWithFlags     = 1 << 2
+	qpBlockLoopback = 1 << 1
 	srqLimit        = 2
 	wrRDMAWrite     = 0
 	wrRDMAWriteImm  = 1
@@ -351,6 +400,7 @@ const (
 	accessRead      = 1 << 2
 	accessAtomic    = 1 << 3
 	accessBind      = 1 << 4
+	accessZeroBased = 1 << 5
 	accessRelaxed   = 1 << 20
 	qpTypeRC        = 2 // UC and UD follow
 	eventDeviceFail = 8

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unsafe"
 )
 
 // layoutError is a structure of the library that is not laid out as known here:
@@ -56,6 +57,11 @@ func (c *ibvContext) check(d *ibvDevice, code mappings) error {
 		var stat syscall.Stat_t
 		if err := syscall.Fstat(int(fd), &stat); err != nil {
 			return &layoutError{"ibv_context." + what}
+		}
+	}
+	if c.ABI == isExtended {
+		if size := c.before(beforeSize); size%8 != 0 || size < unsafe.Sizeof(*c) || size > 1<<16 {
+			return &layoutError{"verbs_context.sz"}
 		}
 	}
 	return consistent(c.CompVectors > 0 && c.CompVectors < 1<<16, "ibv_context.num_comp_vectors")

@@ -28,18 +28,23 @@ var structures = []struct {
 	sized bool
 }{
 	{"ibv_device", ibvDevice{}, true},
-	{"ibv_context", ibvContext{}, false},
+	{"ibv_context", ibvContext{}, true},
 	{"ibv_device_attr", ibvDeviceAttr{}, true},
+	{"ibv_device_attr_ex", ibvDeviceAttrEx{}, true},
 	{"ibv_port_attr", ibvPortAttr{}, false},
 	{"ibv_gid_entry", ibvGIDEntry{}, true},
 	{"ibv_pd", ibvPD{}, false},
 	{"ibv_mr", ibvMR{}, false},
 	{"ibv_mw", ibvMW{}, false},
+	{"ibv_mw_bind", ibvMWBind{}, true},
+	{"ibv_dm", ibvDM{}, false},
+	{"ibv_alloc_dm_attr", ibvAllocDMAttr{}, true},
 	{"ibv_comp_channel", ibvChannel{}, false},
 	{"ibv_cq", ibvCQ{}, false},
 	{"ibv_srq", ibvSRQ{}, false},
 	{"ibv_qp", ibvQP{}, false},
 	{"ibv_qp_init_attr", ibvQPInitAttr{}, true},
+	{"ibv_qp_init_attr_ex", ibvQPInitAttrEx{}, true},
 	{"ibv_ah_attr", ibvAHAttr{}, true},
 	{"ibv_qp_attr", ibvQPAttr{}, true},
 	{"ibv_srq_init_attr", ibvSRQInitAttr{}, true},
@@ -53,6 +58,9 @@ var structures = []struct {
 var constants = map[string]uint32{
 	"IBV_TRANSPORT_IB": transportIB, "IBV_TRANSPORT_IWARP": transportIWARP,
 	"IBV_ATOMIC_HCA": atomicHCA, "IBV_ATOMIC_GLOB": atomicGlob,
+	"verbs_context.reg_dm_mr": beforeRegDM, "verbs_context.alloc_dm": beforeAllocDM, "verbs_context.free_dm": beforeFreeDM,
+	"verbs_context.query_device_ex": beforeQueryDeviceEx, "verbs_context.create_qp_ex": beforeCreateQPEx, "verbs_context.sz": beforeSize,
+	"IBV_DEVICE_MEM_WINDOW":         capWindow1,
 	"IBV_DEVICE_MEM_WINDOW_TYPE_2A": capWindow2A, "IBV_DEVICE_MEM_WINDOW_TYPE_2B": capWindow2B,
 	"IBV_PORT_ACTIVE": 4, "IBV_LINK_LAYER_INFINIBAND": linkInfiniBand, "IBV_LINK_LAYER_ETHERNET": linkEthernet,
 	"IBV_GID_TYPE_IB": 0, "IBV_GID_TYPE_ROCE_V1": 1, "IBV_GID_TYPE_ROCE_V2": 2,
@@ -65,7 +73,10 @@ var constants = map[string]uint32{
 	"IBV_QP_MAX_DEST_RD_ATOMIC": qpDestReads, "IBV_QP_DEST_QPN": qpDestQPN,
 	"IBV_ACCESS_LOCAL_WRITE": accessLocal, "IBV_ACCESS_REMOTE_WRITE": accessWrite, "IBV_ACCESS_REMOTE_READ": accessRead,
 	"IBV_ACCESS_REMOTE_ATOMIC": accessAtomic, "IBV_ACCESS_MW_BIND": accessBind, "IBV_ACCESS_RELAXED_ORDERING": accessRelaxed,
-	"IBV_MW_TYPE_2": mwType2, "IBV_SRQ_LIMIT": srqLimit,
+	"IBV_ACCESS_ZERO_BASED": accessZeroBased,
+	"IBV_MW_TYPE_1":         uint32(verbs.MWType1), "IBV_MW_TYPE_2": uint32(verbs.MWType2),
+	"IBV_QP_INIT_ATTR_PD": qpWithPD, "IBV_QP_INIT_ATTR_CREATE_FLAGS": qpWithFlags, "IBV_QP_CREATE_BLOCK_SELF_MCAST_LB": qpBlockLoopback,
+	"IBV_SRQ_LIMIT":     srqLimit,
 	"IBV_WR_RDMA_WRITE": wrRDMAWrite, "IBV_WR_RDMA_WRITE_WITH_IMM": wrRDMAWriteImm, "IBV_WR_SEND": wrSend,
 	"IBV_WR_SEND_WITH_IMM": wrSendImm, "IBV_WR_RDMA_READ": wrRDMARead, "IBV_WR_ATOMIC_CMP_AND_SWP": wrCompareSwap,
 	"IBV_WR_ATOMIC_FETCH_AND_ADD": wrFetchAdd, "IBV_WR_LOCAL_INV": wrLocalInv, "IBV_WR_BIND_MW": wrBindMW,
@@ -106,6 +117,10 @@ func TestLayout(t *testing.T) {
 	ours["ibv_sge.addr"] = uint64(unsafe.Offsetof(verbs.SGE{}.Addr))
 	ours["ibv_sge.length"] = uint64(unsafe.Offsetof(verbs.SGE{}.Length))
 	ours["ibv_sge.lkey"] = uint64(unsafe.Offsetof(verbs.SGE{}.LKey))
+	// The table is of amd64, whose mutex has 40 bytes.
+	for _, after := range []string{"ibv_context", "ibv_context.abi_compat"} {
+		ours[after] -= mutexSize - 40
+	}
 	for name, value := range constants {
 		ours[name] = uint64(value)
 	}

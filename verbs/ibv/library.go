@@ -25,6 +25,7 @@ type library struct {
 	queryPKey                        uintptr
 	allocPD, deallocPD               uintptr
 	regMR, regMRIova2, deregMR       uintptr
+	regDMABuf                        uintptr
 	createChannel, destroyChannel    uintptr
 	createCQ, destroyCQ              uintptr
 	getCQEvent, ackCQEvents          uintptr
@@ -77,6 +78,7 @@ func (l *library) symbols() map[string]*uintptr {
 		"ibv_reg_mr":               &l.regMR,
 		"ibv_reg_mr_iova2":         &l.regMRIova2,
 		"ibv_dereg_mr":             &l.deregMR,
+		"ibv_reg_dmabuf_mr":        &l.regDMABuf,
 		"ibv_create_comp_channel":  &l.createChannel,
 		"ibv_destroy_comp_channel": &l.destroyChannel,
 		"ibv_create_cq":            &l.createCQ,

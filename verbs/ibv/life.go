@@ -38,6 +38,13 @@ func (l *life) adopt(f func() error) error {
 	})
 }
 
+// resume takes an end back.
+func (l *life) resume() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = false
+}
+
 // release is called when a child is gone.
 func (l *life) release() { l.children.Add(-1) }
 

@@ -47,9 +47,8 @@ func (r *recvQueue) init(c *deviceContext, fn, at uintptr, sges int) {
 
 // PostSend gives a request to the device.
 func (q *qp) PostSend(wr *verbs.SendWR) error {
-	err := q.prepare(0, wr)
-	if err != nil {
-		return q.postError(wr.Op, wr.ID, err)
+	if err := q.prepare(0, wr); err != nil {
+		return q.postOther(wr, err)
 	}
 	q.send.wrs[0].Next = 0
 	ret := q.send.call.run()
@@ -57,10 +56,17 @@ func (q *qp) PostSend(wr *verbs.SendWR) error {
 	if ret != 0 {
 		return q.postError(wr.Op, wr.ID, errnoOf(ret))
 	}
-	if wr.Op == verbs.OpBind {
-		q.bound(wr)
-	}
 	return nil
+}
+
+// postOther posts what prepare did not: an OpBind. Else its error is the call's.
+func (q *qp) postOther(wr *verbs.SendWR, err error) error {
+	if errors.Is(err, errBind) {
+		if err = q.postBind(wr); err == nil {
+			return nil
+		}
+	}
+	return q.postError(wr.Op, wr.ID, err)
 }
 
 // PostSends gives several to it.
@@ -70,7 +76,6 @@ func (q *qp) PostSends(wrs []verbs.SendWR) (n int, err error) {
 		var refused error
 		for i := range part {
 			if refused = q.prepare(i, &part[i]); refused != nil {
-				refused = q.postError(part[i].Op, part[i].ID, refused)
 				part = part[:i]
 				break
 			}
@@ -82,7 +87,10 @@ func (q *qp) PostSends(wrs []verbs.SendWR) (n int, err error) {
 			return n, err
 		}
 		if refused != nil {
-			return n, refused
+			if err := q.postOther(&wrs[n], refused); err != nil {
+				return n, err
+			}
+			n++
 		}
 	}
 	return n, nil
@@ -102,11 +110,6 @@ func (q *qp) postPart(part []verbs.SendWR) (n int, err error) {
 	if ret != 0 {
 		n = badIndex(s.bad, s.call.a2, unsafe.Sizeof(s.wrs[0]), len(part))
 		err = q.postError(part[n].Op, part[n].ID, errnoOf(ret))
-	}
-	for i := range part[:n] {
-		if part[i].Op == verbs.OpBind {
-			q.bound(&part[i])
-		}
 	}
 	return n, err
 }
@@ -132,7 +135,7 @@ func errnoOf(ret int64) error {
 var opcodes = [...]uint32{
 	verbs.OpSend: wrSend, verbs.OpSendImm: wrSendImm, verbs.OpWrite: wrRDMAWrite, verbs.OpWriteImm: wrRDMAWriteImm,
 	verbs.OpRead: wrRDMARead, verbs.OpFetchAdd: wrFetchAdd, verbs.OpCompareSwap: wrCompareSwap,
-	verbs.OpBind: wrBindMW, verbs.OpLocalInv: wrLocalInv,
+	verbs.OpLocalInv: wrLocalInv,
 }
 
 // sendFlags are libibverbs' for the sets of flags of package verbs.
@@ -143,6 +146,9 @@ var sendFlags = [16]uint32{
 	12: sendSolicited | sendFence, 13: sendSolicited | sendFence | sendSignaled, 14: sendSolicited | sendFence | sendInline,
 	15: sendSolicited | sendFence | sendInline | sendSignaled,
 }
+
+// errBind is an OpBind, which is not posted as others are.
+var errBind = errors.New("an OpBind")
 
 // prepare writes the request in libibverbs' form, at place i of the queue.
 func (q *qp) prepare(i int, wr *verbs.SendWR) error {
@@ -177,7 +183,7 @@ func (q *qp) prepare(i int, wr *verbs.SendWR) error {
 	case verbs.OpCompareSwap:
 		w.Words[1], w.Words[2], w.Words[3] = wr.Compare, wr.Swap, uint64(wr.RKey)
 	case verbs.OpBind:
-		return q.prepareBind(w, wr)
+		return errBind
 	case verbs.OpLocalInv:
 		w.Imm = wr.RKey
 	default:
@@ -197,26 +203,6 @@ func (q *qp) prepareUD(w *ibvSendWR, wr *verbs.SendWR) error {
 	w.Words[0] = uint64(ptr(to.c))
 	w.Words[1] = uint64(wr.RemoteQPN) | uint64(wr.RemoteQKey)<<32
 	return nil
-}
-
-func (q *qp) prepareBind(w *ibvSendWR, wr *verbs.SendWR) error {
-	window, ok := wr.MW.(*mw)
-	of, ok2 := wr.BindMR.(*mr)
-	if !ok || !ok2 || window.pd != q.pd || of.pd != q.pd {
-		return verbs.ErrInvalid
-	}
-	w.SGEs, w.NumSGE = 0, 0
-	w.Bind = ibvBind{MW: window.c, RKey: window.next(), Info: ibvBindInfo{
-		MR: of.c, Addr: wr.SGEs[0].Addr, Length: uint64(wr.SGEs[0].Length), Access: accessFlags(wr.BindAccess),
-	}}
-	return nil
-}
-
-// bound takes over the key of a bind that was posted.
-func (q *qp) bound(wr *verbs.SendWR) {
-	if window, ok := wr.MW.(*mw); ok {
-		window.rkey.Store(window.next())
-	}
 }
 
 // postError is the error of a post call.

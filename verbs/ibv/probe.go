@@ -23,12 +23,14 @@ func (c *deviceContext) probe(transport int32) error {
 	if err != nil {
 		return err
 	}
-	windows := a.CapFlags&(capWindow2A|capWindow2B) != 0 && a.MaxMW > 0
 	c.caps = verbs.Caps{
 		WriteOrder: verbs.ByteOrder{Chunk: 1}, FetchOrder: verbs.ByteOrder{Chunk: 1},
 		AtomicsWithCPU: verbs.Promise{Holds: a.AtomicCap == atomicGlob, Origin: verbs.Probed},
 		MaxMessage:     int(port.MaxMessage), MTU: port.ActiveMTU.Bytes(), MaxSGE: c.attr.MaxSGE,
-		SRQ: a.MaxSRQ > 0, Multicast: a.MaxGroups > 0, Windows: windows,
+		SRQ: a.MaxSRQ > 0, Multicast: a.MaxGroups > 0,
+		Windows1:     a.CapFlags&capWindow1 != 0 && a.MaxMW > 0,
+		Windows2:     a.CapFlags&(capWindow2A|capWindow2B) != 0 && a.MaxMW > 0,
+		DeviceMemory: c.attr.MaxDM > 0,
 	}
 	if transport == transportIB || transport == transportIWARP {
 		c.caps.CompletionOrder = verbs.Promise{Holds: true, Origin: verbs.ByConstruction}
@@ -55,8 +57,11 @@ func (c *deviceContext) operations(t verbs.QPType, atomics bool) verbs.Ops {
 			ops = append(ops, verbs.OpFetchAdd, verbs.OpCompareSwap)
 		}
 	}
-	if c.caps.Windows && t != verbs.UD {
-		ops = append(ops, verbs.OpBind, verbs.OpLocalInv)
+	if (c.caps.Windows1 || c.caps.Windows2) && t != verbs.UD {
+		ops = append(ops, verbs.OpBind)
+	}
+	if c.caps.Windows2 && t != verbs.UD {
+		ops = append(ops, verbs.OpLocalInv)
 	}
 	return verbs.OpsOf(ops...)
 }
@@ -91,6 +96,9 @@ func (c *deviceContext) probeServices(atomics bool) (err error) {
 			there = append(there, t)
 		}
 	}
+	if c.caps.Ops[verbs.UD] != 0 && c.caps.Multicast {
+		err = errors.Join(err, c.probeBlockLoopback(pd, cq))
+	}
 	if len(there) > 0 {
 		c.caps.MaxInline = sort.Search(maxInlineTried, func(n int) bool { return !try(there[0], n+1) })
 	}
@@ -98,11 +106,24 @@ func (c *deviceContext) probeServices(atomics bool) (err error) {
 	return err
 }
 
-func (c *deviceContext) tryQP(pd *ibvPD, cq *ibvCQ, t verbs.QPType, inline int) (*ibvQP, error) {
-	a := &ibvQPInitAttr{
+// probeBlockLoopback makes a QP with that.
+func (c *deviceContext) probeBlockLoopback(pd *ibvPD, cq *ibvCQ) error {
+	qp, err := c.createQPEx(pd, smallQP(cq, verbs.UD, 0), qpBlockLoopback)
+	if c.caps.BlockLoopback = err == nil; !c.caps.BlockLoopback {
+		return nil // that is the answer
+	}
+	return failure(invoke(c.lib, c.lib.destroyQP, ptr(qp)))
+}
+
+func smallQP(cq *ibvCQ, t verbs.QPType, inline int) *ibvQPInitAttr {
+	return &ibvQPInitAttr{
 		SendCQ: cq, RecvCQ: cq, Type: qpType(t),
 		Cap: ibvQPCap{SendWR: 1, RecvWR: 1, SendSGE: 1, RecvSGE: 1, Inline: uint32(inline)},
 	}
+}
+
+func (c *deviceContext) tryQP(pd *ibvPD, cq *ibvCQ, t verbs.QPType, inline int) (*ibvQP, error) {
+	a := smallQP(cq, t, inline)
 	return object[ibvQP](invoke(c.lib, c.lib.createQP, ptr(pd), uintptr(unsafe.Pointer(a))))
 }
 

@@ -108,7 +108,11 @@ func (q *qp) create() (err error) {
 		a.MTU = port.ActiveMTU
 	}
 	raw := q.initAttr()
-	q.c, err = object[ibvQP](invoke(lib, lib.createQP, ptr(q.pd.c), uintptr(unsafe.Pointer(raw))))
+	if a.BlockLoopback {
+		q.c, err = q.ctx.createQPEx(q.pd.c, raw, qpBlockLoopback)
+	} else {
+		q.c, err = object[ibvQP](invoke(lib, lib.createQP, ptr(q.pd.c), uintptr(unsafe.Pointer(raw))))
+	}
 	if err != nil {
 		return err
 	}
@@ -141,6 +145,21 @@ func (q *qp) initAttr() *ibvQPInitAttr {
 		raw.SRQ, raw.Cap.RecvWR, raw.Cap.RecvSGE = shared.c, 0, 0
 	}
 	return raw
+}
+
+// createQPEx makes a QP with flags.
+func (c *deviceContext) createQPEx(pd *ibvPD, a *ibvQPInitAttr, flags uint32) (*ibvQP, error) {
+	create := c.c.extended(beforeCreateQPEx)
+	if create == 0 {
+		return nil, verbs.ErrNotSupported
+	}
+	raw := &ibvQPInitAttrEx{
+		Context: a.Context, SendCQ: a.SendCQ, RecvCQ: a.RecvCQ, SRQ: a.SRQ, Cap: a.Cap, Type: a.Type, SigAll: a.SigAll,
+		Mask: qpWithPD | qpWithFlags, PD: pd, Flags: flags,
+	}
+	qp, err := object[ibvQP](invoke(c.lib, create, ptr(c.c), uintptr(unsafe.Pointer(raw))))
+	a.Cap = raw.Cap
+	return qp, err
 }
 
 func (q *qp) check(raw *ibvQPInitAttr) error {

@@ -22,12 +22,14 @@ type Device struct {
 	mtu     ib.MTU
 	regions queue.Regions
 
-	qps    map[ib.QPN]*qp // guarded by net.mu, as all below
-	last   ib.QPN
-	pds    uint32
-	opened []*opened
-	stats  Stats
-	dead   bool
+	windows map[uint32]*mw // that are bound, by key; guarded by net.mu, as all below
+	memory  int            // bytes of device memory that are allocated
+	qps     map[ib.QPN]*qp
+	last    ib.QPN
+	pds     uint32
+	opened  []*opened
+	stats   Stats
+	dead    bool
 
 	atomicsUntil ticks // an atomic is being executed
 }
@@ -51,7 +53,7 @@ func (n *Network) Add(name string) (*Device, error) {
 	guid := ib.GUID(0x0200_0000_5100_0000 | uint64(number))
 	d := &Device{
 		net: n, name: name, number: number, guid: guid, gid: ib.NewGID(ib.DefaultPrefix, guid), lid: ib.LID(number),
-		mtu: n.cfg.Profile.MTU, qps: map[ib.QPN]*qp{}, last: ib.QPN(15 + 16*(number%1024)),
+		mtu: n.cfg.Profile.MTU, qps: map[ib.QPN]*qp{}, windows: map[uint32]*mw{}, last: ib.QPN(15 + 16*(number%1024)),
 	}
 	n.devices = append(n.devices, d)
 	return d, nil
@@ -153,7 +155,10 @@ func (c *opened) Attr() verbs.DeviceAttr {
 		NodeGUID: c.dev.guid, Firmware: p.Name, Ports: 1,
 		MaxQP: 1 << 20, MaxCQ: 1 << 20, MaxMR: 1 << 16, MaxPD: 1 << 20, MaxAH: 1 << 20,
 		MaxQPWR: maxQueue, MaxCQE: 1 << 20, MaxSGE: p.MaxSGE, MaxInline: p.MaxInline,
-		MaxMRSize: math.MaxInt64, MaxReads: 16, MaxReadsInit: 16,
+		MaxMRSize: math.MaxInt64, MaxReads: 16, MaxReadsInit: 16, MaxDM: p.DeviceMemory,
+	}
+	if p.Windows1 || p.Windows2 {
+		a.MaxMW = 1 << 16
 	}
 	if p.SRQ {
 		a.MaxSRQ, a.MaxSRQWR = 1<<20, maxQueue

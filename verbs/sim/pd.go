@@ -57,8 +57,10 @@ func (p *pd) Close() error {
 // mr is registered memory.
 type mr struct {
 	*queue.Region
-	pd     *pd
-	closed bool // guarded by net.mu
+	pd      *pd
+	in      *storage // nil for memory of the host
+	windows int      // that are bound to it; guarded by net.mu, as closed
+	closed  bool
 }
 
 // RegisterMR implements verbs.PD.
@@ -71,12 +73,18 @@ func (p *pd) RegisterMR(mem *verbs.Memory, access verbs.Access) (verbs.MR, error
 	if mem == nil {
 		return nil, fmt.Errorf("register memory: none given: %w", verbs.ErrInvalid)
 	}
-	r, err := p.ctx.dev.regions.Register(mem, access, p.number)
+	m := &mr{pd: p}
+	var err error
+	if m.in, _ = mem.Storage().(*storage); m.in != nil {
+		m.Region, err = m.in.register(p, mem, access)
+	} else {
+		m.Region, err = p.ctx.dev.regions.Register(mem, access, p.number)
+	}
 	if err != nil {
 		return nil, err
 	}
 	p.made++
-	return &mr{Region: r, pd: p}, nil
+	return m, nil
 }
 
 // Memory implements verbs.MR.
@@ -97,10 +105,17 @@ func (m *mr) SGE(offset, n int) verbs.SGE {
 func (m *mr) Close() error {
 	m.pd.ctx.net.enter()
 	defer m.pd.ctx.net.leave()
-	if !m.closed {
-		m.closed = true
-		m.pd.made--
-		m.pd.ctx.dev.regions.Remove(m.Region)
+	if m.closed {
+		return nil
+	}
+	if m.windows > 0 {
+		return fmt.Errorf("close MR: %d windows are bound to it: %w", m.windows, verbs.ErrBusy)
+	}
+	m.closed = true
+	m.pd.made--
+	m.pd.ctx.dev.regions.Remove(m.Region)
+	if m.in != nil {
+		m.in.mrs--
 	}
 	return nil
 }

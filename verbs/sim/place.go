@@ -121,7 +121,7 @@ func (q *qp) place(p *packet, x piece) bool {
 		return q.scatter(p.rx.sges, q.headroom()+p.offset+x.from, p.data[x.from:x.to])
 	}
 	at := p.addr + uint64(p.offset+x.from)
-	b, status := q.pd.ctx.dev.regions.Remote(q.pd.number, p.rkey, at, x.to-x.from, verbs.RemoteWrite)
+	b, status := q.pd.ctx.dev.regions.Remote(q.pd.number, uint32(q.number), p.rkey, at, x.to-x.from, verbs.RemoteWrite)
 	if status != verbs.StatusOK {
 		return false
 	}
@@ -200,7 +200,7 @@ func load(to, from []byte) {
 
 // word is what an atomic is of.
 func (q *qp) word(p *packet) (*atomic.Uint64, bool) {
-	b, status := q.pd.ctx.dev.regions.Remote(q.pd.number, p.rkey, p.addr, 8, verbs.RemoteAtomic)
+	b, status := q.pd.ctx.dev.regions.Remote(q.pd.number, uint32(q.number), p.rkey, p.addr, 8, verbs.RemoteAtomic)
 	if status != verbs.StatusOK {
 		return nil, false
 	}
@@ -260,7 +260,7 @@ func (n *Network) fetchNext(r *packet) {
 	}
 	x := r.pieces[r.next]
 	r.next++
-	b, status := q.pd.ctx.dev.regions.Remote(q.pd.number, r.rkey, r.addr+uint64(r.offset+x.from), x.to-x.from, verbs.RemoteRead)
+	b, status := q.pd.ctx.dev.regions.Remote(q.pd.number, uint32(q.number), r.rkey, r.addr+uint64(r.offset+x.from), x.to-x.from, verbs.RemoteRead)
 	if status != verbs.StatusOK {
 		r.kind, r.why, r.data, r.next = nak, nakAccess, r.data[:0], r.count
 	} else {

@@ -28,6 +28,10 @@ type Profile struct {
 	// MaxSGE and MaxInline are limits of one request.
 	MaxSGE, MaxInline int
 	SRQ, Multicast    bool
+	// Windows1, Windows2 and BlockLoopback are Caps' of the same names.
+	Windows1, Windows2, BlockLoopback bool
+	// DeviceMemory is how many bytes a device has of its own.
+	DeviceMemory int
 	// PullWrites has a WRITE be a request to the peer's device to READ: four
 	// crossings, of which the third brings the data.
 	PullWrites bool
@@ -43,15 +47,17 @@ var (
 	writes  = verbs.OpsOf(verbs.OpWrite, verbs.OpWriteImm)
 	atomics = verbs.OpsOf(verbs.OpFetchAdd, verbs.OpCompareSwap)
 	reads   = verbs.OpsOf(verbs.OpRead)
+	windows = verbs.OpsOf(verbs.OpBind, verbs.OpLocalInv)
 )
 
 // infiniBand is what all profiles of InfiniBand share.
 func infiniBand() Profile {
 	return Profile{
-		Ops:        [4]verbs.Ops{verbs.RC: sends | writes | reads | atomics, verbs.UC: sends | writes, verbs.UD: sends},
+		Ops:        [4]verbs.Ops{verbs.RC: sends | writes | reads | atomics | windows, verbs.UC: sends | writes | windows, verbs.UD: sends},
 		WriteChunk: verbs.AllBytes, FetchChunk: verbs.AllBytes,
 		Completion: true, Delivery: true,
 		MTU: ib.MTU4096, MaxMessage: 1 << 30, MaxSGE: 16, MaxInline: 256, SRQ: true, Multicast: true,
+		Windows1: true, Windows2: true, BlockLoopback: true, DeviceMemory: 128 << 10,
 	}
 }
 
@@ -118,13 +124,14 @@ func OneRMA() Profile {
 }
 
 // IWARP is RDMA over TCP: no immediate data, no atomics, and no order of
-// placement before the completion of a SEND.
+// placement before the completion of a SEND. It has memory windows (RFC 5040).
 func IWARP() Profile {
 	return Profile{
 		Name:       "iwarp",
-		Ops:        [4]verbs.Ops{verbs.RC: reads | verbs.OpsOf(verbs.OpSend, verbs.OpWrite)},
+		Ops:        [4]verbs.Ops{verbs.RC: reads | verbs.OpsOf(verbs.OpSend, verbs.OpWrite) | windows},
 		WriteChunk: 1, FetchChunk: 1, Completion: true, Delivery: true,
 		MTU: ib.MTU1024, MaxMessage: 1 << 30, MaxSGE: 4, MaxInline: 64, SRQ: true, PeerGone: true,
+		Windows1: true, Windows2: true,
 	}
 }
 
@@ -146,7 +153,8 @@ func (p *Profile) Caps() verbs.Caps {
 		AtomicsWithCPU:  made(p.CPUAtomics),
 		MaxMessage:      p.maxMessage(), MTU: p.MTU.Bytes(),
 		MaxInline: p.MaxInline, MaxSGE: p.MaxSGE,
-		SRQ: p.SRQ, Multicast: p.Multicast, PeerGone: p.PeerGone,
+		SRQ: p.SRQ, Multicast: p.Multicast, BlockLoopback: p.BlockLoopback, PeerGone: p.PeerGone,
+		Windows1: p.Windows1, Windows2: p.Windows2, DeviceMemory: p.DeviceMemory > 0,
 	}
 }
 

@@ -219,6 +219,7 @@ func (q *qp) reset() {
 	q.state = verbs.Reset
 	q.epoch++
 	q.remote = nil
+	q.takeWindows()
 	q.requester.forget()
 	q.responder.forget(q)
 	mine := func(wc *verbs.WC) bool { return wc.QPN == q.number }
@@ -295,10 +296,17 @@ func (q *qp) post(wr *verbs.SendWR) error {
 			return refuse(verbs.ErrInvalid)
 		}
 	}
+	if wr.Op == verbs.OpBind {
+		if err := q.mayBind(wr); err != nil {
+			return refuse(err)
+		}
+	}
 	if q.state == verbs.Err || q.state == verbs.SQE {
 		q.sendCQ.Push(verbs.WC{ID: wr.ID, Status: verbs.StatusFlushed, QPN: q.number}, true)
 	} else if err := q.sends.Push(wr); err != nil {
 		return err
+	} else if wr.Op == verbs.OpBind {
+		q.sends.At(q.sends.Next() - 1).RKey = wr.MW.(*mw).renew()
 	}
 	q.posted(wr.Op)
 	return nil

@@ -2,7 +2,6 @@ package verbstest
 
 import (
 	"context"
-	"encoding/binary"
 	"sync"
 	"testing"
 
@@ -42,6 +41,20 @@ type fault struct {
 	resolve  func(verbs.AH, error) (verbs.AH, error)
 	closeQP  func(verbs.QP) error
 	mr       func(verbs.MR) verbs.MR
+	mwType   func(verbs.MWType) verbs.MWType
+	mw       func(verbs.MW) verbs.MW
+	dmSize   func(int) int
+	dm       func(verbs.Storage) verbs.Storage
+}
+
+// inner is an object that a fault wraps: the device is given what is in it.
+type inner[T any] interface{ inner() T }
+
+func unwrap[T any](object T) T {
+	if w, ok := any(object).(inner[T]); ok {
+		return w.inner()
+	}
+	return object
 }
 
 // world is what the devices of a test know of each other. The calls of their
@@ -74,7 +87,7 @@ func (w *world) of(key uint32) verbs.MR {
 
 // spoil changes a byte of memory.
 func (w *world) spoil(addr uint64) {
-	if mr := w.at(addr); mr != nil {
+	if mr := w.at(addr); mr != nil && mr.Memory().Bytes() != nil {
 		mr.Memory().Bytes()[addr-mr.Addr()] ^= 0x40
 	}
 }
@@ -186,6 +199,9 @@ func (p *brokenPD) RegisterMR(mem *verbs.Memory, access verbs.Access) (verbs.MR,
 	if p.dev.f.access != nil {
 		access = p.dev.f.access(access)
 	}
+	if d, ok := mem.Storage().(brokenStorage); ok {
+		mem = d.mem
+	}
 	mr, err := p.PD.RegisterMR(mem, access)
 	if err == nil {
 		p.dev.f.world.mrs = append(p.dev.f.world.mrs, mr)
@@ -194,6 +210,35 @@ func (p *brokenPD) RegisterMR(mem *verbs.Memory, access verbs.Access) (verbs.MR,
 		}
 	}
 	return mr, err
+}
+
+func (p *brokenPD) AllocMW(t verbs.MWType) (verbs.MW, error) {
+	if p.dev.f.mwType != nil {
+		t = p.dev.f.mwType(t)
+	}
+	mw, err := p.PD.(verbs.WindowAllocator).AllocMW(t)
+	if err == nil && p.dev.f.mw != nil {
+		mw = p.dev.f.mw(mw)
+	}
+	return mw, err
+}
+
+func (p *brokenPD) AllocDM(size int) (*verbs.Memory, error) {
+	wanted := size
+	if p.dev.f.dmSize != nil {
+		size = p.dev.f.dmSize(size)
+	}
+	mem, err := p.PD.(verbs.DeviceMemoryAllocator).AllocDM(size)
+	if err != nil || p.dev.f.dm == nil {
+		return mem, err
+	}
+	return verbs.NewDeviceMemory(wanted, brokenStorage{p.dev.f.dm(mem.Storage()), mem}), nil
+}
+
+// brokenStorage is device memory with a fault.
+type brokenStorage struct {
+	verbs.Storage
+	mem *verbs.Memory
 }
 
 func (p *brokenPD) CreateQP(a verbs.QPAttr) (verbs.QP, error) {
@@ -348,6 +393,11 @@ func (q *brokenQP) Attr() verbs.QPAttr {
 func (q *brokenQP) PostSend(wr *verbs.SendWR) error {
 	q.f.world.mu.Lock()
 	defer q.f.world.mu.Unlock()
+	if wr.Op == verbs.OpBind {
+		whole := *wr
+		whole.MW, whole.BindMR = unwrap(wr.MW), unwrap(wr.BindMR)
+		wr = &whole
+	}
 	if q.f.send != nil {
 		return q.f.send(q, wr)
 	}
@@ -433,64 +483,4 @@ func suiteOn(profile sim.Profile, f fault) *Suite {
 		return open("near"), open("far")
 	}
 	return s.filled(true)
-}
-
-// poll makes a fault that changes each completion; where it says so, one is lost.
-func poll(change func(*world, *verbs.WC) (keep bool)) fault {
-	return fault{poll: func(c *brokenCQ, into []verbs.WC, n int, err error) (int, error) {
-		kept := 0
-		for i := range n {
-			if change(c.f.world, &into[i]) {
-				into[kept] = into[i]
-				kept++
-			}
-		}
-		return kept, err
-	}}
-}
-
-// status makes a fault that changes one result into another.
-func status(from, to verbs.Status) fault {
-	return poll(func(_ *world, wc *verbs.WC) bool {
-		if wc.Status == from {
-			wc.Status = to
-		}
-		return true
-	})
-}
-
-// post makes a fault that changes a copy of each request.
-func post(change func(*world, *verbs.SendWR)) fault {
-	return fault{send: func(q *brokenQP, wr *verbs.SendWR) error {
-		changed := *wr
-		change(q.f.world, &changed)
-		return q.QP.PostSend(&changed)
-	}}
-}
-
-// spoils makes a fault that changes a byte when a request of an operation is
-// done: where tells which.
-func spoils(op verbs.Op, where func(wr *verbs.SendWR) uint64) fault {
-	var posted []verbs.SendWR
-	return fault{
-		send: func(q *brokenQP, wr *verbs.SendWR) error {
-			if wr.Op == op {
-				posted = append(posted, *wr)
-			}
-			return q.QP.PostSend(wr)
-		},
-		poll: func(c *brokenCQ, into []verbs.WC, n int, err error) (int, error) {
-			for i := range into[:n] {
-				if into[i].Op == op && len(posted) > 0 {
-					c.f.world.spoil(where(&posted[0]))
-					posted = posted[1:]
-				}
-			}
-			return n, err
-		},
-	}
-}
-
-func swap(v uint32) uint32 {
-	return binary.BigEndian.Uint32(binary.LittleEndian.AppendUint32(nil, v))
 }

@@ -177,7 +177,11 @@ func (c *farContext) Await(ctx context.Context, ready func() bool) error {
 type farPD struct{ far }
 
 func (p *farPD) RegisterMR(mem *verbs.Memory, access verbs.Access) (verbs.MR, error) {
-	a, err := p.do(Call{Method: "RegisterMR", Number: mem.Size(), Access: access})
+	c := Call{Method: "RegisterMR", Number: mem.Size(), Access: access}
+	if of := numberOf(mem.Storage()); of != 0 {
+		c.Others = []uint64{of}
+	}
+	a, err := p.do(c)
 	if err != nil {
 		return nil, err
 	}
@@ -223,20 +227,42 @@ func (p *farPD) ResolveAH(endpoint []byte) (verbs.AH, ib.QPN, ib.QKey, error) {
 	return far{p.peer, a.Object}, a.QPN, a.QKey, nil
 }
 
-func (p *farPD) AllocMW() (verbs.MW, error) {
-	a, err := p.do(Call{Method: "AllocMW"})
+func (p *farPD) AllocMW(t verbs.MWType) (verbs.MW, error) {
+	a, err := p.do(Call{Method: "AllocMW", Number: int(t)})
 	if err != nil {
 		return nil, err
 	}
-	return &farMW{far{p.peer, a.Object}, a.RKey}, nil
+	return &farMW{far{p.peer, a.Object}}, nil
 }
 
-type farMW struct {
-	far
-	rkey uint32
+type farMW struct{ far }
+
+// RKey is 0 where the other process is gone.
+func (w *farMW) RKey() uint32 {
+	a, _ := w.do(Call{Method: "RKey"}) // the next call fails as well
+	return a.RKey
 }
 
-func (w *farMW) RKey() uint32 { return w.rkey }
+func (p *farPD) AllocDM(size int) (*verbs.Memory, error) {
+	a, err := p.do(Call{Method: "AllocDM", Number: size})
+	if err != nil {
+		return nil, err
+	}
+	return verbs.NewDeviceMemory(size, &farStorage{far{p.peer, a.Object}}), nil
+}
+
+// farStorage is memory of a device of the other process.
+type farStorage struct{ far }
+
+func (s *farStorage) ReadAt(p []byte, off int64) (int, error) {
+	a, err := s.do(Call{Method: "ReadAt", Offset: int(off), Number: len(p)})
+	return copy(p, a.Bytes), err
+}
+
+func (s *farStorage) WriteAt(p []byte, off int64) (int, error) {
+	a, err := s.do(Call{Method: "WriteAt", Offset: int(off), Bytes: p})
+	return a.Number, err
+}
 
 type farMR struct {
 	far

@@ -26,7 +26,8 @@ type side struct {
 type rank int
 
 const (
-	rankQP rank = iota
+	rankWindow rank = iota
+	rankQP
 	rankSRQ
 	rankOther
 	rankMR

@@ -13,7 +13,9 @@ const (
 	noFeature feature = iota
 	featureSRQ
 	featureMulticast
-	featureWindows
+	featureBlockLoopback
+	featureWindows1
+	featureWindows2
 	featureDeviceMemory
 	featureInline
 )
@@ -24,8 +26,12 @@ func (f feature) in(caps *verbs.Caps) bool {
 		return caps.SRQ
 	case featureMulticast:
 		return caps.Multicast
-	case featureWindows:
-		return caps.Windows
+	case featureBlockLoopback:
+		return caps.BlockLoopback
+	case featureWindows1:
+		return caps.Windows1
+	case featureWindows2:
+		return caps.Windows2
 	case featureDeviceMemory:
 		return caps.DeviceMemory
 	case featureInline:
@@ -78,12 +84,13 @@ func (e *env) featureRefused(f feature) (err error) {
 			return verbs.ErrNotSupported // which other tests see refused
 		}
 		err = e.near.datagrams().qp.Attach(e.suite.Group, e.suite.GroupLID)
-	case featureWindows:
-		if w, ok := e.near.pd.(verbs.WindowAllocator); ok {
-			_, err = w.AllocMW()
-			return err
-		}
-		return verbs.ErrNotSupported
+	case featureBlockLoopback:
+		c := e.near.cq(4)
+		_, err = e.near.pd.CreateQP(verbs.QPAttr{Type: verbs.UD, SendCQ: c.CQ, RecvCQ: c.CQ, BlockLoopback: true})
+	case featureWindows1:
+		return e.windowRefused(verbs.MWType1)
+	case featureWindows2:
+		return e.windowRefused(verbs.MWType2)
 	case featureDeviceMemory:
 		if d, ok := e.near.pd.(verbs.DeviceMemoryAllocator); ok {
 			_, err = d.AllocDM(4096)
@@ -98,5 +105,14 @@ func (e *env) featureRefused(f feature) (err error) {
 		}
 	case noFeature:
 	}
+	return err
+}
+
+func (e *env) windowRefused(t verbs.MWType) error {
+	w, ok := e.near.pd.(verbs.WindowAllocator)
+	if !ok {
+		return verbs.ErrNotSupported
+	}
+	_, err := w.AllocMW(t)
 	return err
 }

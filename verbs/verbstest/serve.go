@@ -38,14 +38,14 @@ type server struct {
 	canceled map[uint64]bool // before they began
 }
 
-// memory is an MR, with the memory that was made for it.
+// memory is an MR, with the memory that was made for it; nil of a device's.
 type memory struct {
 	verbs.MR
 	mem *verbs.Memory
 }
 
 func (m memory) Close() error {
-	if err := m.MR.Close(); err != nil {
+	if err := m.MR.Close(); err != nil || m.mem == nil {
 		return err
 	}
 	return m.mem.Close()
@@ -153,6 +153,10 @@ func (s *server) do(ctx context.Context, c *Call) (Answer, error) {
 		return s.doSRQ(o, c)
 	case memory:
 		return s.doMR(o, c)
+	case verbs.MW:
+		return Answer{RKey: o.RKey()}, nil
+	case *verbs.Memory:
+		return doDM(o, c)
 	}
 	return Answer{}, fmt.Errorf("%s: %w", c.Method, errMethod)
 }
@@ -206,13 +210,22 @@ func (s *server) doPD(pd verbs.PD, c *Call) (a Answer, err error) {
 		a.QPN, a.QKey = qpn, key
 		return a, err
 	case "AllocMW":
-		return s.window(pd)
+		return s.window(pd, verbs.MWType(c.Number))
+	case "AllocDM":
+		return s.deviceMemory(pd, c.Number)
 	}
 	return a, fmt.Errorf("%s of a PD: %w", c.Method, errMethod)
 }
 
-// register makes memory, and an MR of it.
+// register makes an MR of a device's memory, or of new memory.
 func (s *server) register(pd verbs.PD, c *Call) (Answer, error) {
+	if len(c.Others) > 0 {
+		mr, err := pd.RegisterMR(find[*verbs.Memory](s, c.Others[0]), c.Access)
+		if err != nil {
+			return Answer{}, err
+		}
+		return s.addMR(memory{MR: mr})
+	}
 	mem, err := verbs.NewMemory(c.Number)
 	if err != nil {
 		return Answer{}, err
@@ -221,26 +234,51 @@ func (s *server) register(pd verbs.PD, c *Call) (Answer, error) {
 	if err != nil {
 		return Answer{}, errors.Join(err, mem.Close())
 	}
-	a, err := s.add(memory{mr, mem}, nil)
-	a.Addr, a.Number, a.LKey, a.RKey = mr.Addr(), mr.Len(), mr.LKey(), mr.RKey()
+	return s.addMR(memory{mr, mem})
+}
+
+func (s *server) addMR(m memory) (Answer, error) {
+	a, err := s.add(m, nil)
+	a.Addr, a.Number, a.LKey, a.RKey = m.Addr(), m.Len(), m.LKey(), m.RKey()
 	return a, err
 }
 
-func (s *server) window(pd verbs.PD) (Answer, error) {
+func (s *server) window(pd verbs.PD, t verbs.MWType) (Answer, error) {
 	alloc, ok := pd.(verbs.WindowAllocator)
 	if !ok {
 		return Answer{}, verbs.ErrNotSupported
 	}
-	mw, err := alloc.AllocMW()
-	a, err := s.add(mw, err)
-	if err == nil {
-		a.RKey = mw.RKey()
+	mw, err := alloc.AllocMW(t)
+	return s.add(mw, err)
+}
+
+func (s *server) deviceMemory(pd verbs.PD, size int) (Answer, error) {
+	alloc, ok := pd.(verbs.DeviceMemoryAllocator)
+	if !ok {
+		return Answer{}, verbs.ErrNotSupported
+	}
+	mem, err := alloc.AllocDM(size)
+	return s.add(mem, err)
+}
+
+func doDM(mem *verbs.Memory, c *Call) (a Answer, err error) {
+	switch c.Method {
+	case "ReadAt":
+		a.Bytes = make([]byte, min(max(c.Number, 0), mem.Size()))
+		a.Number, err = mem.ReadAt(a.Bytes, int64(c.Offset))
+	case "WriteAt":
+		a.Number, err = mem.WriteAt(c.Bytes, int64(c.Offset))
+	default:
+		err = fmt.Errorf("%s of device memory: %w", c.Method, errMethod)
 	}
 	return a, err
 }
 
 func (s *server) doMR(m memory, c *Call) (a Answer, err error) {
-	b := m.mem.Bytes()
+	var b []byte
+	if m.mem != nil {
+		b = m.mem.Bytes()
+	}
 	if c.Offset < 0 || c.Offset > len(b) {
 		return a, fmt.Errorf("%s at %d: %w", c.Method, c.Offset, verbs.ErrInvalid)
 	}

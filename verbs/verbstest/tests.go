@@ -7,7 +7,7 @@ import "heddle/verbs"
 // "V1" to "V12" are cases that users of such devices ran into.
 func tests() []test {
 	var list []test
-	for _, part := range [][]test{operations(), orders(), completions(), accesses(), queues(), datagramTests(), lifetimes(), cases()} {
+	for _, part := range [][]test{operations(), orders(), completions(), accesses(), windowTests(), queues(), datagramTests(), lifetimes(), cases()} {
 		list = append(list, part...)
 	}
 	return list
@@ -82,8 +82,32 @@ func accesses() []test {
 		{name: "LongMessage", rule: "a message longer than its buffer fails at both ends: local length, remote invalid request (IBTA 9.9.2)", ops: ops(verbs.OpSend), run: longMessage},
 		{name: "InvalidRights", rule: "RemoteWrite and RemoteAtomic need LocalWrite (IBTA 10.6.3)", run: invalidRights},
 		{name: "Names", rule: "an MR tells its length, and names its bytes", run: names},
-		{name: "Windows", rule: "a window lets peers to a part of an MR until it is taken back (IBTA 10.6.7)", feature: featureWindows, ops: ops(verbs.OpWrite), run: windows},
-		{name: "DeviceMemory", rule: "a device's memory is memory", feature: featureDeviceMemory, ops: ops(verbs.OpWrite, verbs.OpRead), run: deviceMemory},
+	}
+}
+
+func windowTests() []test {
+	need := ops(verbs.OpBind, verbs.OpLocalInv, verbs.OpWrite)
+	return []test{
+		{name: "Windows", rule: "a window lets peers do each operation in a part of an MR (IBTA 10.6.7)", feature: featureWindows2, ops: need, run: windowOperations},
+		{name: "WindowBounds", rule: "and nothing beyond that part (IBTA 10.6.7.2)", feature: featureWindows2, ops: need, run: windowBounds(verbs.MWType2)},
+		{name: "WindowRights", rule: "and only what OpBind allowed, and the QP allows (IBTA 10.6.7.2)", feature: featureWindows2, ops: need, run: windowRights},
+		{name: "WindowEnds", rule: "a key is of no use before its bind, and after the window was taken back, bound anew or closed (IBTA 10.6.7.2.3)", feature: featureWindows2, ops: need, run: windowEnds},
+		{name: "WindowQP", rule: "a window of type 2 is for the QP that bound it (IBTA 10.6.7.2.1)", feature: featureWindows2, ops: need, run: windowOfOneQP},
+		{name: "WindowPosts", rule: "a bind across protection domains, or of local rights, is refused with ErrInvalid (IBTA 10.6.7.2.3)", feature: featureWindows2, ops: need, run: windowPosts},
+		{name: "WindowFaults", rule: "a bind fails to an MR without the right, beyond it, of nothing, of a window that is bound (IBTA 10.6.7.2.3)", feature: featureWindows2, ops: need, run: windowFaults},
+		{name: "WindowWraps", rule: "a bind of what wraps 2^64 fails", feature: featureWindows2, ops: need, run: windowWraps},
+		{name: "WindowInvalidateQP", rule: "OpLocalInv of a window fails on another QP than bound it (IBTA 10.8.2.3)", feature: featureWindows2, ops: need, run: foreignInvalidate},
+		{name: "WindowInvalidate", rule: "OpLocalInv fails of what is no window of type 2 (IBTA 10.8.2.3)", feature: featureWindows2, ops: need, run: wrongInvalidate},
+		{name: "WindowBusy", rule: "an MR is ErrBusy as long as a window is bound to it (IBTA 10.6.7.2.6)", feature: featureWindows2, ops: need, run: windowBusy},
+		{name: "WindowOrder", rule: "a window is bound before requests after its bind begin (IBTA 10.8.3.3)", feature: featureWindows2, ops: need | ops(verbs.OpSend), run: windowOrder},
+		{name: "Window1Shared", rule: "a window of type 1 is for all QPs of its PD, and not for OpLocalInv (IBTA 10.6.7.2.1)", feature: featureWindows1, ops: need, run: windowShared},
+		{name: "Window1Bounds", rule: "a window of type 1 has bounds as well", feature: featureWindows1, ops: need, run: windowBounds(verbs.MWType1)},
+		{name: "Window1Rebound", rule: "a window of type 1 is bound anew as it is, and taken back by a bind of nothing (IBTA 10.6.7.2.2)", feature: featureWindows1, ops: ops(verbs.OpBind, verbs.OpWrite), run: windowRebound},
+		{name: "DeviceMemory", rule: "peers write and read a device's memory as any other", feature: featureDeviceMemory, ops: ops(verbs.OpWrite, verbs.OpRead), run: deviceAccess},
+		{name: "DeviceMemoryCopies", rule: "ReadAt and WriteAt see what peers see", feature: featureDeviceMemory, ops: ops(verbs.OpWrite, verbs.OpRead), run: deviceCopies},
+		{name: "DeviceMemoryAtomics", rule: "atomics work in a device's memory", feature: featureDeviceMemory, ops: ops(verbs.OpFetchAdd), run: deviceAtomics},
+		{name: "DeviceMemoryBounds", rule: "more than there is cannot be had, nor what is beyond be reached", feature: featureDeviceMemory, ops: ops(verbs.OpWrite), run: deviceBounds},
+		{name: "DeviceMemoryBusy", rule: "device memory is ErrBusy as long as an MR is of it", feature: featureDeviceMemory, run: deviceBusy},
 	}
 }
 
@@ -112,7 +136,7 @@ func datagramTests() []test {
 		{name: "DatagramNoBuffer", rule: "a datagram without a buffer is dropped (IBTA 9.8.3.2)", service: ud, ops: ops(verbs.OpSend), run: noBuffer},
 		{name: "DatagramPeers", rule: "one UD queue pair talks to many", service: ud, ops: ops(verbs.OpSend), run: manyPeers},
 		{name: "DatagramAddress", rule: "an address that makes no sense is refused with ErrInvalid", service: ud, ops: ops(verbs.OpSend), run: badAddress},
-		{name: "BlockLoopback", rule: "BlockLoopback keeps a sender's own copy from it only", service: ud, ops: ops(verbs.OpSend), feature: featureMulticast, run: blockLoopback},
+		{name: "BlockLoopback", rule: "BlockLoopback keeps a sender's own copy from it only", service: ud, ops: ops(verbs.OpSend), feature: featureBlockLoopback, run: blockLoopback},
 	}
 }
 

@@ -1,11 +1,13 @@
 /* dummy is a libibverbs with one device, whose requests complete at once without
  * doing anything. It is for tests, and to measure what a call costs. It needs no
  * headers of rdma-core: the offsets are those of layout-44.txt. With -DMOVED the
- * context's functions are not where they belong.
+ * context's functions are not where they belong, with -DOLD there are none before
+ * the context, with -DSHORT only the last ones.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,11 @@ int dummy_count;
 int dummy_mask;
 int dummy_refuse = -1; /* the place of a request that is refused */
 int dummy_open;        /* objects that were not destroyed */
+int dummy_busy;        /* memory cannot be deregistered */
+int dummy_access;      /* of what was registered last */
+int dummy_flags;       /* of the QP that was made last */
+char dummy_bind[48];
+uint64_t dummy_dmabuf[4]; /* offset, length, address, file */
 
 static void *make(size_t size)
 {
@@ -124,6 +131,110 @@ static void *alloc_mw(void *pd, int type)
 	return mw;
 }
 
+static int dealloc_mw(void *mw) { return unmake(mw); }
+
+static int bind_mw(void *qp, void *mw, void *bind)
+{
+	(void)qp;
+	if (U32(mw, 24) != 1)
+		return EINVAL;
+	memcpy(dummy_bind, bind, 48);
+	U32(mw, 16) += 0x100;
+	return 0;
+}
+
+/* Device memory is what ibv_dm has, then the bytes. */
+static int memcpy_to_dm(char *dm, uint64_t offset, const void *from, size_t n)
+{
+	memcpy(dm + 64 + offset, from, n);
+	return 0;
+}
+
+static int memcpy_from_dm(void *to, char *dm, uint64_t offset, size_t n)
+{
+	memcpy(to, dm + 64 + offset, n);
+	return 0;
+}
+
+static void *alloc_dm(void *ctx, void *attr)
+{
+	if (U64(attr, 0) > 2048) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	char *dm = make(64 + U64(attr, 0));
+	PTR(dm, 0) = ctx;
+	PTR(dm, 8) = memcpy_to_dm;
+	PTR(dm, 16) = memcpy_from_dm;
+	return dm;
+}
+
+static int free_dm(void *dm) { return unmake(dm); }
+
+void *ibv_reg_mr(void *pd, void *addr, size_t length, int access);
+
+static void *reg_dm_mr(void *pd, void *dm, uint64_t offset, size_t length, unsigned access)
+{
+	(void)dm;
+	return ibv_reg_mr(pd, (void *)offset, length, access);
+}
+
+void *ibv_reg_dmabuf_mr(void *pd, uint64_t offset, size_t length, uint64_t addr, int fd, int access)
+{
+	if (fcntl(fd, F_GETFD) < 0) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	dummy_dmabuf[0] = offset;
+	dummy_dmabuf[1] = length;
+	dummy_dmabuf[2] = addr;
+	dummy_dmabuf[3] = fd;
+	return ibv_reg_mr(pd, (void *)addr, length, access);
+}
+
+int ibv_query_device(void *ctx, char *a);
+
+static int query_device_ex(void *ctx, void *input, char *a, size_t size)
+{
+	if (input || size != 400)
+		return EINVAL;
+	memset(a, 0, size);
+	U64(a, 376) = 4096;
+	return ibv_query_device(ctx, a);
+}
+
+void *ibv_create_qp(void *pd, char *a);
+
+static void *create_qp_ex(void *ctx, char *a)
+{
+	if (U32(a, 60) != 5 || PTR(PTR(a, 64), 0) != ctx || U32(a, 80) != 2) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	dummy_flags = U32(a, 80);
+	return ibv_create_qp(PTR(a, 64), a);
+}
+
+/* What is before the context, and where the context says so. */
+#define BEFORE 512
+#define ABI (280 + sizeof(pthread_mutex_t))
+
+static void extend(char *ctx)
+{
+#ifndef OLD
+	PTR(ctx, ABI) = (void *)UINTPTR_MAX;
+	PTR(ctx, -264) = reg_dm_mr;
+	PTR(ctx, -256) = alloc_dm;
+	PTR(ctx, -248) = free_dm;
+	PTR(ctx, -104) = query_device_ex;
+	PTR(ctx, -56) = create_qp_ex;
+	U64(ctx, -8) = BEFORE + ABI + 8;
+#endif
+#ifdef SHORT
+	U64(ctx, -8) = 104 + ABI + 8;
+#endif
+}
+
 void **ibv_get_device_list(int *n)
 {
 	strcpy(device + 24, "dummy0");
@@ -137,12 +248,14 @@ void ibv_free_device_list(void **list) { (void)list; }
 
 void *ibv_open_device(void *dev)
 {
-	char *ctx = make(512);
+	char *ctx = (char *)make(BEFORE + 512) + BEFORE;
+	extend(ctx);
 	if (pipe2(async_pipe, O_CLOEXEC))
 		return NULL;
 	PTR(ctx, 0) = dev;
 	PTR(ctx, OPS + 56) = alloc_mw;
-	PTR(ctx, OPS + 72) = unmake;
+	PTR(ctx, OPS + 64) = bind_mw;
+	PTR(ctx, OPS + 72) = dealloc_mw;
 	PTR(ctx, OPS + 88) = poll_cq;
 	PTR(ctx, OPS + 96) = req_notify_cq;
 	PTR(ctx, OPS + 160) = post_recv;
@@ -159,7 +272,7 @@ int ibv_close_device(void *ctx)
 	close(U32(ctx, 264));
 	close(async_pipe[0]);
 	close(async_pipe[1]);
-	return unmake(ctx);
+	return unmake((char *)ctx - BEFORE);
 }
 
 int ibv_query_device(void *ctx, char *a)
@@ -171,7 +284,7 @@ int ibv_query_device(void *ctx, char *a)
 	U64(a, 80) = 1ull << 40;
 	U32(a, 96) = 0x2c9;
 	U32(a, 100) = 4129;
-	U32(a, 116) = 1 << 24;
+	U32(a, 116) = 1 << 24 | 1 << 17;
 	static const int limits[] = { 108, 112, 120, 128, 132, 136, 140, 144, 156, 176, 188, 200, 212, 216, 220 };
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
 		U32(a, limits[i]) = 64 + 16 * i;
@@ -242,7 +355,7 @@ int ibv_dealloc_pd(void *pd) { return unmake(pd); }
 
 void *ibv_reg_mr(void *pd, void *addr, size_t length, int access)
 {
-	(void)access;
+	dummy_access = access;
 	if (length > 1 << 20) {
 		errno = ENOMEM;
 		return NULL;
@@ -263,7 +376,7 @@ void *ibv_reg_mr_iova2(void *pd, void *addr, size_t length, uint64_t iova, unsig
 	return ibv_reg_mr(pd, addr, length, access);
 }
 
-int ibv_dereg_mr(void *mr) { return unmake(mr); }
+int ibv_dereg_mr(void *mr) { return dummy_busy ? dummy_busy : unmake(mr); }
 
 /* A channel's pipe is written to by the number after the one that is read. */
 void *ibv_create_comp_channel(void *ctx)

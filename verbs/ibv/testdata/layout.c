@@ -10,6 +10,9 @@
 
 #define SIZE(type) printf("%s %zu\n", #type, sizeof(struct type))
 #define AT(type, field) printf("%s.%s %zu\n", #type, #field, offsetof(struct type, field))
+/* how far before ibv_context a function of verbs_context is */
+#define BEFORE(field) printf("verbs_context.%s %zu\n", #field, \
+	offsetof(struct verbs_context, context) - offsetof(struct verbs_context, field))
 #define IS(name) printf("%s %u\n", #name, (unsigned)name)
 
 int main(void)
@@ -23,7 +26,14 @@ int main(void)
 	SIZE(ibv_device);
 
 	AT(ibv_context, device);
+	BEFORE(reg_dm_mr);
+	BEFORE(alloc_dm);
+	BEFORE(free_dm);
+	BEFORE(query_device_ex);
+	BEFORE(create_qp_ex);
+	BEFORE(sz);
 	AT(ibv_context, ops.alloc_mw);
+	AT(ibv_context, ops.bind_mw);
 	AT(ibv_context, ops.dealloc_mw);
 	AT(ibv_context, ops.poll_cq);
 	AT(ibv_context, ops.req_notify_cq);
@@ -33,6 +43,8 @@ int main(void)
 	AT(ibv_context, cmd_fd);
 	AT(ibv_context, async_fd);
 	AT(ibv_context, num_comp_vectors);
+	AT(ibv_context, abi_compat);
+	SIZE(ibv_context);
 
 	AT(ibv_device_attr, fw_ver);
 	AT(ibv_device_attr, node_guid);
@@ -58,6 +70,9 @@ int main(void)
 	AT(ibv_device_attr, max_srq_sge);
 	AT(ibv_device_attr, phys_port_cnt);
 	SIZE(ibv_device_attr);
+
+	AT(ibv_device_attr_ex, max_dm_size);
+	SIZE(ibv_device_attr_ex);
 
 	AT(ibv_port_attr, state);
 	AT(ibv_port_attr, max_mtu);
@@ -89,6 +104,21 @@ int main(void)
 	AT(ibv_mw, context);
 	AT(ibv_mw, pd);
 	AT(ibv_mw, rkey);
+	AT(ibv_mw, type);
+	AT(ibv_mw_bind, wr_id);
+	AT(ibv_mw_bind, send_flags);
+	AT(ibv_mw_bind, bind_info.mr);
+	AT(ibv_mw_bind, bind_info.addr);
+	AT(ibv_mw_bind, bind_info.length);
+	AT(ibv_mw_bind, bind_info.mw_access_flags);
+	SIZE(ibv_mw_bind);
+	AT(ibv_dm, context);
+	AT(ibv_dm, memcpy_to_dm);
+	AT(ibv_dm, memcpy_from_dm);
+	AT(ibv_alloc_dm_attr, length);
+	AT(ibv_alloc_dm_attr, log_align_req);
+	AT(ibv_alloc_dm_attr, comp_mask);
+	SIZE(ibv_alloc_dm_attr);
 	AT(ibv_comp_channel, context);
 	AT(ibv_comp_channel, fd);
 	AT(ibv_cq, context);
@@ -117,6 +147,10 @@ int main(void)
 	AT(ibv_qp_init_attr, qp_type);
 	AT(ibv_qp_init_attr, sq_sig_all);
 	SIZE(ibv_qp_init_attr);
+	AT(ibv_qp_init_attr_ex, comp_mask);
+	AT(ibv_qp_init_attr_ex, pd);
+	AT(ibv_qp_init_attr_ex, create_flags);
+	SIZE(ibv_qp_init_attr_ex);
 
 	AT(ibv_ah_attr, grh.dgid);
 	AT(ibv_ah_attr, grh.flow_label);
@@ -209,6 +243,7 @@ int main(void)
 	IS(IBV_TRANSPORT_IWARP);
 	IS(IBV_ATOMIC_HCA);
 	IS(IBV_ATOMIC_GLOB);
+	IS(IBV_DEVICE_MEM_WINDOW);
 	IS(IBV_DEVICE_MEM_WINDOW_TYPE_2A);
 	IS(IBV_DEVICE_MEM_WINDOW_TYPE_2B);
 	IS(IBV_PORT_ACTIVE);
@@ -244,7 +279,12 @@ int main(void)
 	IS(IBV_ACCESS_REMOTE_ATOMIC);
 	IS(IBV_ACCESS_MW_BIND);
 	IS(IBV_ACCESS_RELAXED_ORDERING);
+	IS(IBV_ACCESS_ZERO_BASED);
+	IS(IBV_MW_TYPE_1);
 	IS(IBV_MW_TYPE_2);
+	IS(IBV_QP_INIT_ATTR_PD);
+	IS(IBV_QP_INIT_ATTR_CREATE_FLAGS);
+	IS(IBV_QP_CREATE_BLOCK_SELF_MCAST_LB);
 	IS(IBV_SRQ_LIMIT);
 	IS(IBV_WR_RDMA_WRITE);
 	IS(IBV_WR_RDMA_WRITE_WITH_IMM);

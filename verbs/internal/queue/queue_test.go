@@ -54,7 +54,7 @@ func TestRegions(t *testing.T) {
 		"no such key":    {1, r.Key ^ 0xff00, r.Addr(), 1, verbs.RemoteRead, verbs.StatusRemoteAccess},
 		"nothing (V6)":   {9, 12345, 0, 0, verbs.RemoteWrite, verbs.StatusOK},
 	} {
-		if b, got := table.Remote(test.pd, test.key, test.addr, test.n, test.need); got != test.want || got == verbs.StatusOK && len(b) != test.n {
+		if b, got := table.Remote(test.pd, 7, test.key, test.addr, test.n, test.need); got != test.want || got == verbs.StatusOK && len(b) != test.n {
 			t.Errorf("%s: %v and %d bytes, want %v", name, got, len(b), test.want)
 		}
 	}
@@ -67,6 +67,65 @@ func TestRegions(t *testing.T) {
 	}
 	if _, err := table.Register(m, verbs.RemoteWrite, 1); !errors.Is(err, verbs.ErrInvalid) {
 		t.Errorf("RemoteWrite alone: %v", err)
+	}
+}
+
+// TestWindows: a window lets to its part only, through its QP, peers and nobody
+// of its own side, until another key has its place.
+func TestWindows(t *testing.T) {
+	var table queue.Regions
+	r, err := table.Register(memory(t), verbs.LocalWrite|verbs.WindowBind|verbs.RelaxedOrder, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty, err := table.Window(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := queue.Renew(empty.Key)
+	window := r.Part(r.Addr()+64, 64, verbs.RemoteWrite, key, 7)
+	table.Put(empty, window)
+	if window.Access&verbs.RelaxedOrder == 0 || r.Part(r.Addr()+4095, 2, 0, key, 0) != nil {
+		t.Error("a part is not of its region")
+	}
+	for name, test := range map[string]struct {
+		qpn, key uint32
+		offset   uint64
+		n        int
+		need     verbs.Access
+		want     verbs.Status
+	}{
+		"all of it":   {7, key, 64, 64, verbs.RemoteWrite, verbs.StatusOK},
+		"another QP":  {8, key, 64, 64, verbs.RemoteWrite, verbs.StatusRemoteAccess},
+		"another key": {7, empty.Key, 64, 64, verbs.RemoteWrite, verbs.StatusRemoteAccess},
+		"a READ":      {7, key, 64, 64, verbs.RemoteRead, verbs.StatusRemoteAccess},
+		"before it":   {7, key, 63, 2, verbs.RemoteWrite, verbs.StatusRemoteAccess},
+		"behind it":   {7, key, 127, 2, verbs.RemoteWrite, verbs.StatusRemoteAccess},
+		"its region":  {7, r.Key, 64, 64, verbs.RemoteWrite, verbs.StatusRemoteAccess},
+	} {
+		if _, got := table.Remote(1, test.qpn, test.key, r.Addr()+test.offset, test.n, test.need); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+	if _, got := table.Local(1, verbs.SGE{Addr: r.Addr() + 64, Length: 8, LKey: key}, 0); got != verbs.StatusLocalProtection {
+		t.Errorf("a window's key in an SGE: %v", got)
+	}
+	shut := window.Closed(queue.Renew(key))
+	table.Put(window, shut)
+	if table.Find(key) != nil || table.Find(shut.Key) != shut {
+		t.Error("the old key is still there")
+	}
+	table.Remove(shut)
+	if table.Find(shut.Key) != nil {
+		t.Error("the window is still there")
+	}
+}
+
+// TestMemoryThatIsNotSeen: a device's memory, or a dmabuf, is nothing for others.
+func TestMemoryThatIsNotSeen(t *testing.T) {
+	var table queue.Regions
+	if _, err := table.Register(verbs.NewDeviceMemory(64, nil), 0, 1); !errors.Is(err, verbs.ErrNotSupported) {
+		t.Error(err)
 	}
 }
 

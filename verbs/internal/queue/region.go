@@ -16,6 +16,10 @@ type Region struct {
 	Access verbs.Access
 	PD     uint32
 	Key    uint32 // local and remote
+	// Window is a memory window's, of use to peers only: of the QP of that number,
+	// or where it is 0 of all of the protection domain.
+	Window bool
+	QPN    uint32
 	base   uint64
 	bytes  []byte
 }
@@ -49,6 +53,14 @@ type Regions struct {
 
 // Register adds memory. Its key says nothing to who guesses keys.
 func (t *Regions) Register(mem *verbs.Memory, access verbs.Access, pd uint32) (*Region, error) {
+	if mem.Bytes() == nil {
+		return nil, fmt.Errorf("register memory: it is of another device, or of a dmabuf: %w", verbs.ErrNotSupported)
+	}
+	return t.RegisterAs(mem, mem.Addr(), mem.Bytes(), access, pd)
+}
+
+// RegisterAs adds memory that lies elsewhere than its Bytes, from an address on.
+func (t *Regions) RegisterAs(mem *verbs.Memory, base uint64, bytes []byte, access verbs.Access, pd uint32) (*Region, error) {
 	if !access.Valid() {
 		return nil, fmt.Errorf("register memory: remote writes and atomics need LocalWrite: %w", verbs.ErrInvalid)
 	}
@@ -58,14 +70,16 @@ func (t *Regions) Register(mem *verbs.Memory, access verbs.Access, pd uint32) (*
 	if err != nil {
 		return nil, err
 	}
-	var secret [2]byte
-	rand.Read(secret[:])
-	r := &Region{
-		Mem: mem, Access: access, PD: pd, Key: uint32(binary.NativeEndian.Uint16(secret[:]))<<16 | uint32(i),
-		base: mem.Addr(), bytes: mem.Bytes(),
-	}
+	r := &Region{Mem: mem, Access: access, PD: pd, Key: secret()<<16 | uint32(i), base: base, bytes: bytes}
 	(*t.list.Load())[i].Store(r)
 	return r, nil
+}
+
+// secret is the upper half of a key.
+func secret() uint32 {
+	var b [2]byte
+	rand.Read(b[:])
+	return uint32(binary.NativeEndian.Uint16(b[:]))
 }
 
 // slot finds room for a region; mu is held.
@@ -129,7 +143,7 @@ func (t *Regions) Local(pd uint32, s verbs.SGE, need verbs.Access) ([]byte, verb
 		return nil, verbs.StatusOK
 	}
 	r := t.Find(s.LKey)
-	if r == nil || r.PD != pd || r.Access&need != need {
+	if r == nil || r.Window || r.PD != pd || r.Access&need != need {
 		return nil, verbs.StatusLocalProtection
 	}
 	b, ok := r.part(s.Addr, int(s.Length))
@@ -139,14 +153,14 @@ func (t *Regions) Local(pd uint32, s verbs.SGE, need verbs.Access) ([]byte, verb
 	return b, verbs.StatusOK
 }
 
-// Remote is the memory that a peer's request names. Of no bytes, neither key nor
-// address is looked at (case V6).
-func (t *Regions) Remote(pd, rkey uint32, addr uint64, n int, need verbs.Access) ([]byte, verbs.Status) {
+// Remote is the memory that the request of a peer of a QP names. Of no bytes,
+// neither key nor address is looked at (case V6).
+func (t *Regions) Remote(pd, qpn, rkey uint32, addr uint64, n int, need verbs.Access) ([]byte, verbs.Status) {
 	if n == 0 {
 		return nil, verbs.StatusOK
 	}
 	r := t.Find(rkey)
-	if r == nil || r.PD != pd || r.Access&need != need {
+	if r == nil || r.PD != pd || r.Access&need != need || r.QPN != 0 && r.QPN != qpn {
 		return nil, verbs.StatusRemoteAccess
 	}
 	b, ok := r.part(addr, n)
