@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"heddle/internal/testenv"
+	"heddle/verbs"
+	"heddle/verbs/verbstest"
 )
 
 // deviceVariable names the device of the kernel that the tests of this file run
@@ -39,8 +41,16 @@ var kernelTests = []kernelTest{
 	{"closing", testClosing},
 	{"allocations", testAllocations},
 	{"conformance", testConformance},
+	{"conformance of two processes", testConformanceTwoProcesses},
+	{"dmabuf", testDMABuf},
 	{"link events", testLinkEvents},
 	{"memory limit", testMemlock},
+}
+
+// TestMain serves the far end of the suite in a second process of this program.
+func TestMain(m *testing.M) {
+	verbstest.Main(func() (verbs.Context, error) { return open(os.Getenv(deviceVariable)) })
+	os.Exit(m.Run())
 }
 
 func TestKernel(t *testing.T) {
@@ -62,7 +72,7 @@ func inVM(t *testing.T) {
 		t.Fatal(err)
 	}
 	output := testenv.VM{
-		Modules:  []string{"crc32_generic", "dummy", "rdma_rxe", "ib_uverbs"},
+		Modules:  []string{"crc32_generic", "dummy", "rdma_rxe", "ib_uverbs", "vgem"},
 		Programs: []string{program, "ip", "rdma", "ibv_devinfo"},
 		Files:    testenv.VerbsDrivers(t, "rxe"),
 		// Without duplicate address detection, addresses are usable at once.

@@ -4,6 +4,7 @@ package ibv_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -36,17 +37,22 @@ const rigAccess = verbs.LocalWrite | verbs.RemoteRead | verbs.RemoteWrite | verb
 
 func openDevice(t testing.TB, name string) verbs.Context {
 	t.Helper()
-	devices, err := (&ibv.Provider{}).Devices()
+	ctx, err := open(name)
 	mustDo(t, err)
+	return ctx
+}
+
+func open(name string) (verbs.Context, error) {
+	devices, err := (&ibv.Provider{}).Devices()
+	if err != nil {
+		return nil, err
+	}
 	for _, d := range devices {
 		if d.Name() == name {
-			ctx, err := d.Open()
-			mustDo(t, err)
-			return ctx
+			return d.Open()
 		}
 	}
-	t.Fatalf("no %s among %d devices", name, len(devices))
-	return nil
+	return nil, fmt.Errorf("no %s among %d devices", name, len(devices))
 }
 
 func newRig(t testing.TB, device string) *rig {
