@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -50,6 +51,7 @@ type end struct {
 	mu         sync.Mutex
 	peers      []*Peer      // by index; nil for one that left; guarded by mu, as all below
 	count      int          // of peers
+	committed  uint64       // messages
 	registered int          // bytes of memory
 	copied     int          // bytes of messages that were copied after they came
 	users      int          // leases, messages and waits that use memory
@@ -89,7 +91,7 @@ func (e *end) open(proto protocol) (err error) {
 
 // fail is an error of a call on the channel.
 func (e *end) fail(op string, err error) error {
-	if err == nil || err == ErrWouldBlock {
+	if err == nil || err == ErrWouldBlock || err == io.EOF {
 		return err
 	}
 	return &Error{Op: op, Kind: e.kind.Name, Err: err}

@@ -29,6 +29,15 @@ type Peer struct {
 	gone                      error // why it is
 	inline                    int   // bytes of inline data
 	left                      bool
+	// finished tells the peer how many messages were sent to it, before it leaves;
+	// base is how many had been sent to others when it came. It is nil where
+	// nobody carries it.
+	finished func(count uint64) error
+	base     uint64
+	// total is how many messages the peer says that it has sent in all, once it
+	// has, came how many of them have come.
+	total, came uint64
+	hasTotal    bool
 }
 
 // create makes the queue pair and the hello; the lock is held.
@@ -83,7 +92,7 @@ func (p *Peer) attach(ctx context.Context, theirs []byte) error {
 	if err := e.proto.attach(p, h); err != nil {
 		return err
 	}
-	p.attached = true
+	p.attached, p.base = true, e.committed
 	return nil
 }
 
@@ -145,8 +154,27 @@ func (p *Peer) lose(err error) {
 		if err != nil && !errors.Is(err, ErrPeerGone) {
 			p.gone = fmt.Errorf("%w: %w", ErrPeerGone, err)
 		}
-		p.end.lost.Store(p.end.cfg.Peers == 1)
+		p.rouse()
 	}
+}
+
+// finish says that the peer has sent so many messages, and will send no more.
+func (p *Peer) finish(total uint64) {
+	p.end.mu.Lock()
+	defer p.end.mu.Unlock()
+	p.total, p.hasTotal = total, true
+	p.rouse()
+}
+
+// rouse has who waits for the only peer look again: what was posted to its queue
+// pair comes back.
+func (p *Peer) rouse() {
+	if p.end.cfg.Peers > 1 || p.left {
+		return
+	}
+	p.end.lost.Store(true)
+	// All that it sent is there, or never comes. Where this fails, closing does it.
+	_ = p.qp.Modify(verbs.Err)
 }
 
 // broke takes in that a request failed.

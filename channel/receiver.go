@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"heddle/verbs"
 )
@@ -96,7 +97,8 @@ func (m Message) Release() {
 }
 
 // TryReceive gives the next message, or ErrWouldBlock. After the last message of
-// a peer that is gone the error wraps ErrPeerGone.
+// a peer that is gone the error wraps ErrPeerGone, after that of one that closed
+// its sender in order, over a Link, it is io.EOF.
 func (r *Receiver) TryReceive() (Message, error) {
 	r.mu.Lock()
 	m, err := r.tryReceive()
@@ -109,11 +111,26 @@ func (r *Receiver) tryReceive() (m Message, err error) {
 		return m, ErrClosed
 	}
 	if m.d, err = r.p.poll(); err != nil {
-		return Message{}, err
+		return Message{}, r.ended(err)
 	}
 	m.r = r
+	if p := r.peers[m.d.source]; p != nil {
+		p.came++
+	}
 	r.use()
 	return m, nil
+}
+
+// ended is what a receiver says that has no message: io.EOF after the last one of
+// its only peer.
+func (r *Receiver) ended(err error) error {
+	if r.cfg.Peers > 1 || len(r.peers) == 0 || r.peers[0] == nil {
+		return err
+	}
+	if p := r.peers[0]; p.hasTotal && p.came >= p.total {
+		return io.EOF
+	}
+	return err
 }
 
 // Receive gives the next message, and waits for it.

@@ -2,7 +2,9 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 )
 
 // sending is the sender's side of a kind.
@@ -179,6 +181,9 @@ func (s *Sender) tryCommit(n int, imm *uint32) error {
 		return ErrClosed
 	}
 	err := s.p.commit(n, imm)
+	if err == nil {
+		s.committed++
+	}
 	if err != ErrWouldBlock {
 		s.unlease()
 	}
@@ -209,10 +214,25 @@ func (s *Sender) Flush(ctx context.Context) error {
 func (s *Sender) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Linger)
 	defer cancel()
-	if !s.closed.Load() {
-		s.linger(ctx)
+	if s.closed.Load() {
+		return nil
 	}
-	return s.close()
+	s.linger(ctx)
+	return errors.Join(s.finish(), s.close())
+}
+
+// finish tells the peers how many messages they have to wait for.
+func (s *Sender) finish() (err error) {
+	s.mu.Lock()
+	peers := slices.Clone(s.peers)
+	committed := s.committed
+	s.mu.Unlock()
+	for _, p := range peers {
+		if p != nil && p.finished != nil && p.gone == nil {
+			err = errors.Join(err, p.finished(committed-p.base))
+		}
+	}
+	return err
 }
 
 // linger is Flush for Close, which may be called beside a Flush; a peer that is

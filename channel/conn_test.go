@@ -1,0 +1,66 @@
+package channel
+
+import (
+	"net"
+	"testing"
+
+	"golang.org/x/net/nettest"
+
+	"heddle/verbs/shm"
+)
+
+// shmTransport is a transport of its own on shared memory.
+func shmTransport(t testing.TB) *Transport {
+	t.Helper()
+	devices, err := shm.Provider{}.Devices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, err := devices[0].Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := NewTransport(dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tr.Close(); err != nil {
+			t.Errorf("close the transport: %v", err)
+		}
+		if err := dev.Close(); err != nil {
+			t.Errorf("close the device: %v", err)
+		}
+	})
+	return tr
+}
+
+// localListener listens on a Unix socket of its own.
+func localListener(t testing.TB) net.Listener {
+	t.Helper()
+	l, err := nettest.NewLocalListener("unix")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestConn holds connections against what net.Conn promises.
+func TestConn(t *testing.T) {
+	a, b := shmTransport(t), shmTransport(t)
+	l := a.ListenConn(localListener(t), LinkConfig{}, func(err error) { t.Errorf("refused: %v", err) })
+	defer l.Close()
+	nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
+		accepted := make(chan error, 1)
+		go func() {
+			var err error
+			c1, err = l.Accept()
+			accepted <- err
+		}()
+		c2, err = b.DialConn(t.Context(), l.Addr().Network(), l.Addr().String(), LinkConfig{})
+		if err == nil {
+			err = <-accepted
+		}
+		return c1, c2, func() { c1.Close(); c2.Close() }, err
+	})
+}
