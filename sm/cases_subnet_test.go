@@ -218,11 +218,12 @@ func TestS2StuckEngine(t *testing.T) {
 	})
 }
 
-// capricious is an engine of trees that panics, or lays none, when it is told
-// to.
+// capricious is an engine of trees that panics, lays none, or does not return
+// before the test is over, when it is told to.
 type capricious struct {
 	route.Router
 	does *atomic.Int32
+	over chan struct{}
 }
 
 func (c capricious) Route(s *route.State, leaves []int32, at route.Centers) route.Tree {
@@ -231,40 +232,48 @@ func (c capricious) Route(s *route.State, leaves []int32, at route.Centers) rout
 		return route.Tree{Root: -1}
 	case 2:
 		panic("strange group")
+	case 3:
+		<-c.over
+		return route.Tree{Root: -1}
 	default:
 		return c.Router.Route(s, leaves, at)
 	}
 }
 
-// TestS2MulticastEngine: the trees of an engine that fails or panics stay, those
-// to come are laid by the next one, and the log says why.
+// TestS2MulticastEngine: the trees of an engine that fails, panics or never
+// returns stay, those to come are laid by the next one, and log and warnings say
+// why.
 func TestS2MulticastEngine(t *testing.T) {
-	for does, says := range map[int32]string{1: "is no tree of the group", 2: "panic: strange group"} {
+	for does, says := range map[int32]string{1: "is no tree of the group", 2: "panic: strange group", 3: "did not return within 20s"} {
 		var how atomic.Int32
+		var over chan struct{}
 		var log bytes.Buffer
 		good := treeEngine(t, "weave")
 		bad := multicast.Engine{Name: "capricious", New: func(g *route.Graph, h *route.Hops) route.Router {
-			return capricious{good.New(g, h), &how}
+			return capricious{good.New(g, h), &how, over}
 		}}
 		change := func(c *sm.Config) {
 			c.Multicast = []multicast.Engine{bad, treeEngine(t, "fulb")}
-			c.Log = slog.New(slog.NewTextHandler(&log, nil))
+			c.Log, c.RouteLimit = slog.New(slog.NewTextHandler(&log, nil)), 20*time.Second
+			over = make(chan struct{})
 		}
 		runOn(t, generate(t, "fat-tree:k=4"), emu.Config{}, subject{change: change}, func(t *testing.T, r running) {
+			defer close(over)
 			hosts := r.fabric(t).Adapters()
 			old, members := r.join(t, mgid(1), 0, hosts[0], hosts[9]), []fabric.NodeID{hosts[3], hosts[6], hosts[14]}
 			time.Sleep(time.Second)
 			how.Store(does)
 			mlid := r.join(t, mgid(2), 0, members...)
-			time.Sleep(time.Second)
+			time.Sleep(25 * time.Second)
 			r.wantSpread(t, mlid, members)
 			r.wantSpread(t, old, []fabric.NodeID{hosts[0], hosts[9]})
 			spine := r.fabric(t).Switches()[17]
 			r.change(t, func(s *emu.Subnet) { s.KillNode(spine) })
 			r.wantSpread(t, mlid, members)
 			r.wantSpread(t, old, []fabric.NodeID{hosts[0], hosts[9]})
+			r.warned(t, sm.EngineFailed)
 			r.stop()
-			if l := log.String(); !strings.Contains(l, "engine=capricious") || !strings.Contains(l, says) {
+			if l := log.String(); !strings.Contains(l, "multicast engine capricious") || !strings.Contains(l, says) {
 				t.Errorf("the log does not name engine and reason %q:\n%s", says, l)
 			}
 		})

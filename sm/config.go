@@ -69,8 +69,9 @@ type Config struct {
 	Ask subnet.Options
 	// Workers is how many goroutines route; zero means one for each CPU.
 	Workers int
-	// RouteLimit is how long a unicast engine may take before the next is tried:
-	// 1 minute by default.
+	// RouteLimit is how long a unicast engine may take, and one of multicast for
+	// the trees of a batch or a sweep, before the next is tried: 1 minute by
+	// default.
 	RouteLimit time.Duration
 	// Interval is how often each switch is looked at: 10 s by default, and below
 	// zero never. Settle

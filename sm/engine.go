@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"heddle/route"
+	"heddle/sm/multicast"
 )
 
 // engine is a unicast engine that is not trusted: it may fail, panic, or never
 // return.
 type engine struct {
 	Unicast
-	since atomic.Pointer[time.Time] // when the run began that goes on; nil for none
+	watch
 }
 
 func newEngines(list []Unicast) (engines []*engine) {
@@ -46,37 +47,86 @@ func (m *Manager) route(ctx context.Context, g *route.Graph, h *route.Hops, lids
 	return nil, failed
 }
 
-// run lets the engine work for a limited time. What takes longer is left alone,
-// and not begun again before it ends: Go cannot end it.
+// run lets the engine work for a limited time.
 func (e *engine) run(ctx context.Context, limit time.Duration, f func() (*route.LFTs, error)) (*route.LFTs, error) {
-	now := time.Now()
-	if before := e.since.Load(); before != nil {
-		return nil, fmt.Errorf("it did not return since %v ago", now.Sub(*before).Round(time.Second))
-	}
-	e.since.Store(&now)
-	type result struct {
+	var result struct {
 		tables *route.LFTs
 		err    error
 	}
-	came := make(chan result, 1)
+	got := &result // the engine's until it returns
+	if err := e.wait(ctx, limit, func() { got.tables, got.err = guarded(f) }); err != nil {
+		return nil, err
+	}
+	if got.err == nil && got.tables == nil {
+		return nil, errors.New("no tables")
+	}
+	return got.tables, got.err
+}
+
+// watch is over calls of an engine, one at a time.
+type watch struct {
+	since atomic.Pointer[time.Time] // when the call began that goes on; nil for none
+}
+
+// wait calls f, and waits for a limited time. What takes longer is left alone,
+// and not begun again before it ends: Go cannot end it.
+func (w *watch) wait(ctx context.Context, limit time.Duration, f func()) error {
+	now := time.Now()
+	if before := w.since.Load(); before != nil {
+		return fmt.Errorf("it did not return since %v ago", now.Sub(*before).Round(time.Second))
+	}
+	w.since.Store(&now)
+	over := make(chan struct{})
 	go func() {
-		tables, err := guarded(f)
-		if err == nil && tables == nil {
-			err = errors.New("no tables")
-		}
-		e.since.Store(nil)
-		came <- result{tables, err}
+		defer close(over)
+		f()
+		w.since.Store(nil)
 	}()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case r := <-came:
-		return r.tables, r.err
+	case <-over:
+		return nil
 	case <-timer.C:
-		return nil, fmt.Errorf("it did not return within %v", limit)
+		return fmt.Errorf("it did not return within %v", limit)
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
+}
+
+// watches are over the engines of trees, by name. An engine may take the limit
+// for all trees of one pass together.
+type watches map[string]*treeWatch
+
+type treeWatch struct {
+	watch
+	took time.Duration // in this pass
+}
+
+func newWatches(list []multicast.Engine) watches {
+	w := watches{}
+	for i := range list {
+		w[list[i].Name] = &treeWatch{}
+	}
+	return w
+}
+
+// begin begins a pass.
+func (w watches) begin() {
+	for _, t := range w {
+		t.took = 0
+	}
+}
+
+// runTrees calls an engine of trees, see multicast.Config.
+func (m *Manager) runTrees(engine string, f func()) error {
+	t, now, limit := m.watches[engine], time.Now(), m.cfg.RouteLimit
+	if t.took >= limit {
+		return fmt.Errorf("it took %v for the trees before", t.took)
+	}
+	err := t.wait(m.life, limit-t.took, f)
+	t.took += time.Since(now)
+	return err
 }
 
 // guarded turns a panic of an engine into an error.

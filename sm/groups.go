@@ -76,11 +76,11 @@ func (m *Manager) serveGroups(ctx context.Context) error {
 		return nil
 	}
 	before := m.stages
-	mlids := m.takeGroups(ctx)
+	var r Report
+	mlids := m.takeGroups(ctx, &r)
 	if mlids == 0 {
 		return nil
 	}
-	var r Report
 	err := m.program(ctx, &r)
 	m.cfg.Log.Info("groups written", append([]any{"mlids", mlids, "failed", r.Failed}, m.stages.minus(before).attributes()...)...)
 	m.routed(&r, before)
@@ -89,7 +89,7 @@ func (m *Manager) serveGroups(ctx context.Context) error {
 
 // takeGroups routes the groups that changed, and gives the number of their
 // MLIDs.
-func (m *Manager) takeGroups(ctx context.Context) (mlids int) {
+func (m *Manager) takeGroups(ctx context.Context, r *Report) (mlids int) {
 	var batch group.Batch
 	src := ports{}
 	m.server().Groups(func(t *group.Table) {
@@ -105,7 +105,7 @@ func (m *Manager) takeGroups(ctx context.Context) (mlids int) {
 		return 0
 	}
 	src.base(m.server().Aliases())
-	m.told(m.update(batch, src))
+	m.told(m.update(batch, src), r)
 	for _, list := range [][]ib.MLID{batch.Changed, batch.Vanished} {
 		for _, mlid := range list {
 			m.mlids = max(m.mlids, int(mlid-ib.FirstMLID)+1)
@@ -118,6 +118,7 @@ func (m *Manager) takeGroups(ctx context.Context) (mlids int) {
 func (m *Manager) update(b group.Batch, src ports) multicast.Report {
 	defer m.computing("multicast routing")()
 	defer timed(&m.stages.Routing)()
+	m.watches.begin()
 	return m.router.Update(b, src)
 }
 
@@ -201,11 +202,11 @@ func (p ports) Ports(mlid ib.MLID, into group.Ports) group.Ports {
 	return into
 }
 
-// told logs what routing did.
-func (m *Manager) told(r multicast.Report) {
+// told logs what routing did, and warns of engines that failed.
+func (m *Manager) told(r multicast.Report, whole *Report) {
 	m.showReach()
 	for _, f := range r.Failures {
-		m.cfg.Log.Warn("multicast routing", "engine", f.Engine, "mlid", f.MLID, "error", f.Err)
+		m.warn(whole, EngineFailed, f.Error())
 	}
 	for _, c := range r.CutOff {
 		m.cfg.Log.Warn("member cut off", "mlid", c.MLID, "port", c.Port, "why", c.Why)

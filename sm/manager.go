@@ -39,6 +39,7 @@ type Manager struct {
 	started time.Time
 	rivals  atomic.Pointer[map[ib.GUID]ib.LID] // of other managers, by port; nil before the first sweep
 	engines []*engine                          // of unicast
+	watches watches                            // over those of multicast
 	router  *multicast.Router
 	reach   atomic.Pointer[multicast.Reach] // of the router, for joins; nil before it was asked for
 	vote    *vote
@@ -81,7 +82,7 @@ func New(port *umad.Port, cfg Config) (*Manager, error) {
 	}
 	m := &Manager{
 		port: port, cfg: cfg, wanted: make(chan string, 1), joined: make(chan struct{}, 1),
-		reroutes: make(chan chan<- Rerouted), engines: newEngines(cfg.Unicast), traps: newTrapLedger(cfg.Traps), babbling: make(chan trapSource, 16),
+		reroutes: make(chan chan<- Rerouted), engines: newEngines(cfg.Unicast), watches: newWatches(cfg.Multicast), traps: newTrapLedger(cfg.Traps), babbling: make(chan trapSource, 16),
 		visits: make(chan visit), given: cfg.LIDs.Keep, mkey: cfg.Ports.MKey,
 		asked: newAsked(serversOf(cfg)), slow: newAsked(1), life: context.Background(),
 		tables: &tables{held: plan.NewHeld(), walked: map[ib.GUID]bool{}}, known: map[ib.GUID]bool{},
@@ -296,14 +297,14 @@ func (m *Manager) multicast(ctx context.Context, r *Report) error {
 		m.cfg.Log.Error("multicast routing", "error", err)
 		return nil // the old trees stay
 	}
-	m.told(report)
+	m.told(report, r)
 	if !m.programmed { // the trees that are there stay
 		if err := m.read(ctx, m.router.Ahead(m.tables.held, m.seenMLIDs(), nil), &m.stages.Reading); err != nil {
 			return err
 		}
 		m.router.Adopt(m.tables.held)
 	}
-	m.takeGroups(ctx)
+	m.takeGroups(ctx, r)
 	m.router.Adopt(nil)
 	if err := m.readSeen(ctx); err != nil {
 		return err
@@ -315,6 +316,7 @@ func (m *Manager) multicast(ctx context.Context, r *Report) error {
 func (m *Manager) rebase() (multicast.Report, error) {
 	defer m.computing("multicast routing")()
 	defer timed(&m.stages.Routing)()
+	m.watches.begin()
 	return m.router.Rebase(m.view)
 }
 

@@ -123,7 +123,7 @@ func (m *Manager) begin(groups func(group.Config) (*group.Table, error)) error {
 	}
 	m.serving.Store(&serving{server, era})
 	m.batches = nil
-	m.router, err = multicast.New(multicast.Config{Engines: m.cfg.Multicast, Workers: m.cfg.Workers})
+	m.router, err = multicast.New(multicast.Config{Engines: m.cfg.Multicast, Workers: m.cfg.Workers, Run: m.runTrees})
 	return err
 }
 

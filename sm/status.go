@@ -195,7 +195,7 @@ func (m *Manager) rerouted(ctx context.Context) (r Rerouted) {
 	began, before := time.Now(), m.stages
 	var report Report
 	r.Before, _ = m.router.Load()
-	m.told(m.relay())
+	m.told(m.relay(), &report)
 	r.Err = m.program(ctx, &report)
 	m.routed(&report, before)
 	r.After, _ = m.router.Load()
@@ -206,5 +206,6 @@ func (m *Manager) rerouted(ctx context.Context) (r Rerouted) {
 func (m *Manager) relay() multicast.Report {
 	defer m.computing("multicast routing")()
 	defer timed(&m.stages.Routing)()
+	m.watches.begin()
 	return m.router.Reroute()
 }

@@ -25,7 +25,7 @@ const (
 	UnrankedFabric WarningName = "unranked-fabric"
 	// Deadlock: packets could wait for each other in a ring, for ever.
 	Deadlock WarningName = "deadlock"
-	// EngineFailed: a unicast engine did not route, and another one had to.
+	// EngineFailed: an engine did not route, and another one had to.
 	EngineFailed WarningName = "engine-failed"
 	// NotKept: what the manager must know after its death is not kept, so that
 	// joins and the like are answered BUSY.

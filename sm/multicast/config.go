@@ -16,6 +16,10 @@ type Config struct {
 	// Workers is how many goroutines look for distances; zero means one for
 	// each CPU.
 	Workers int
+	// Run calls f, which calls an engine that may never return, and waits for it.
+	// An error means that f is not waited for any more; what it works on is left to
+	// it then. Nil waits for ever.
+	Run func(engine string, f func()) error
 }
 
 // Engine is one of route/multicast, as a Router calls it.
@@ -31,6 +35,9 @@ func New(cfg Config) (*Router, error) {
 	}
 	if cfg.Workers <= 0 {
 		cfg.Workers = runtime.NumCPU()
+	}
+	if cfg.Run == nil {
+		cfg.Run = func(_ string, f func()) error { f(); return nil }
 	}
 	return &Router{cfg: cfg}, nil
 }

@@ -3,18 +3,11 @@ package multicast
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"heddle/fabric"
 	"heddle/route"
 )
-
-// router is an engine for the tier's graph.
-func (r *Router) router(t *tier, engine int) route.Router {
-	if t.routers[engine] == nil {
-		t.routers[engine] = r.cfg.Engines[engine].New(t.g, t.h)
-	}
-	return t.routers[engine]
-}
 
 // errTree tells that what an engine returned is no tree of the group.
 var errTree = errors.New("what it laid is no tree of the group")
@@ -54,20 +47,46 @@ func (r *Router) lay(idx int) {
 	r.nameMissed(idx)
 }
 
+// laying is what an engine is asked for, and gives. It is the engine's until that
+// returns.
+type laying struct {
+	router route.Router
+	tree   route.Tree
+	err    error
+}
+
 // ask lets one engine lay one tree, and looks at what it laid.
 func (r *Router) ask(t *tier, engine int, leaves []int32) (tree route.Tree, err error) {
-	err = guarded(func() error {
-		c := t.finder.Find(leaves)
-		if c.Radius == route.Far {
-			return &route.NoRootError{}
+	c := t.finder.Find(leaves)
+	if c.Radius == route.Far {
+		return tree, &route.NoRootError{}
+	}
+	e, s, l := &r.cfg.Engines[engine], r.state, &laying{router: t.routers[engine]}
+	leaves = slices.Clone(leaves)
+	if err := r.cfg.Run(e.Name, func() { l.lay(e, t, s, leaves, c) }); err != nil {
+		r.leave(t)
+		return tree, err
+	}
+	if t.routers[engine] = l.router; l.err == nil && !r.reaches(t, l.tree, leaves) {
+		l.err = errTree
+	}
+	return l.tree, l.err
+}
+
+func (l *laying) lay(e *Engine, t *tier, s *route.State, leaves []int32, c route.Centers) {
+	l.err = guarded(func() error {
+		if l.router == nil {
+			l.router = e.New(t.g, t.h)
 		}
-		tree = r.router(t, engine).Route(r.state, leaves, c)
+		l.tree = l.router.Route(s, leaves, c)
 		return nil
 	})
-	if err == nil && !r.reaches(t, tree, leaves) {
-		err = errTree
-	}
-	return tree, err
+}
+
+// leave leaves what an engine works on to it, which is not waited for.
+func (r *Router) leave(t *tier) {
+	r.renew()
+	t.finder = route.NewFinder(t.h)
 }
 
 // fail notes that an engine failed: it is not asked again in this call, and is
@@ -170,7 +189,16 @@ func (r *Router) improveTier(t *tier, im route.Improver, engine int, list []int)
 		}
 	}
 	d := route.NewDemand(t.g, demand)
-	err := guarded(func() error { im.Improve(s, d, t.finder); return nil })
+	failed, finder := new(error), t.finder
+	err := r.cfg.Run(r.cfg.Engines[engine].Name, func() {
+		*failed = guarded(func() error { im.Improve(s, d, finder); return nil })
+	})
+	if err != nil {
+		r.leave(t)
+		r.fail(t, engine, list[0], fmt.Errorf("improving: %w", err))
+		return
+	}
+	err = *failed
 	for i, idx := range list {
 		tree := s.Tree(i)
 		if err == nil && !r.reaches(t, tree, r.groups[idx].leaves) {

@@ -224,9 +224,13 @@ func (r *Router) compact() {
 	for idx := range r.state.NumTrees() {
 		live += len(r.state.Tree(idx).Edges)
 	}
-	if r.put < 4*live {
-		return
+	if r.put >= 4*live {
+		r.renew()
 	}
+}
+
+// renew makes a state with the same trees in memory of its own.
+func (r *Router) renew() {
 	old := r.state
 	r.state, r.put = route.NewState(old.Graph, old.Hops), 0
 	for idx := range old.NumTrees() {
