@@ -20,11 +20,11 @@ PEERS := ibsim:ibsim-utils opensm:opensm ibnetdiscover:infiniband-diags \
 	qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod \
 	rdma:iproute2 ibv_devinfo:ibverbs-utils ibv_devinfo:ibverbs-providers systemd-analyze:systemd tshark:tshark python3:python3 cc:gcc cc:libc6-dev
 
-.PHONY: help build demo test peers lint bench soak install clean
+.PHONY: help build demo test peers lint bench soak arm64 install clean
 .PHONY: test-static test-go test-fuzz test-bench test-cross
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## bin/heddle
 	$(GO) build -o bin/heddle ./cmd/heddle
@@ -50,6 +50,7 @@ test-bench:
 test-cross:
 	CGO_ENABLED=0 GOOS=darwin $(GO) build ./...
 	CGO_ENABLED=0 GOOS=windows $(GO) build ./...
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) vet ./verbs/...
 
 peers: ## install the programs that the tests compare with, where missing
 	@scripts/peers $(PEERS)
@@ -66,8 +67,11 @@ bench: build peers ## the tables of docs/benchmarks: routing engines, the emulat
 	bin/heddle bench sm --peer opensm
 	bin/heddle bench verbs --peer ucx
 
-soak: ## chaos for SEEDS times HOURS (100 x 10), KILLS of heddle sm (1000), hostile clients, each fuzz target for SOAK (10m)
+soak: ## chaos for SEEDS times HOURS (100 x 10), KILLS of heddle sm (1000), hostile clients, verbs on arm64, each fuzz target for SOAK (10m)
 	scripts/soak $(SEEDS) $(HOURS) $(KILLS) $(HOSTILE) $(SOAK)
+
+arm64: ## the tests of verbs on arm64, under qemu-user
+	@scripts/arm64
 
 install: build ## the program below PREFIX (/usr/local), and what a service of systemd needs
 	install -D -m 755 bin/heddle $(DESTDIR)$(PREFIX)/bin/heddle

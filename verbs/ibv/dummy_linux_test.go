@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -30,9 +31,18 @@ type dummy struct {
 	handle   uintptr
 }
 
+// compiler makes programs for the machine that the tests run on, which may be
+// another one than this.
+func compiler() string {
+	if cc := os.Getenv("CC"); cc != "" {
+		return cc
+	}
+	return "cc"
+}
+
 func newDummy(t testing.TB, file string, flags ...string) *dummy {
 	t.Helper()
-	cc := testenv.Peer(t, "cc")
+	cc := testenv.Peer(t, compiler())
 	path := filepath.Join(t.TempDir(), file)
 	args := append([]string{"-O2", "-shared", "-fPIC", "-o", path, "testdata/dummy.c"}, flags...)
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {

@@ -194,11 +194,7 @@ func spawn(t testing.TB, role string) *child {
 // begin starts a role, which the caller ends.
 func begin(t testing.TB, role string) *child {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe)
+	cmd := verbstest.Command(t)
 	cmd.Env = append(os.Environ(), roleVar+"="+role)
 	cmd.Stderr = os.Stderr
 	w, err := cmd.StdinPipe()

@@ -37,10 +37,6 @@ func Main(open func() (verbs.Context, error)) {
 // ends with the test.
 func Start(tb testing.TB) *Peer {
 	tb.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		tb.Fatal(err)
-	}
 	childIn, out, err := os.Pipe()
 	if err != nil {
 		tb.Fatal(err)
@@ -49,7 +45,7 @@ func Start(tb testing.TB) *Peer {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cmd := exec.Command(program, "-test.run", "^$")
+	cmd := Command(tb, "-test.run", "^$")
 	cmd.Env = append(os.Environ(), peerVariable+"=1")
 	cmd.ExtraFiles = []*os.File{childIn, childOut}
 	cmd.Stderr = os.Stderr
@@ -71,6 +67,23 @@ func Start(tb testing.TB) *Peer {
 		}
 	})
 	return peer
+}
+
+// runnerVariable names the program that runs programs of the tests' machine, such
+// as qemu-aarch64, where that is another one than this and the kernel runs none.
+const runnerVariable = "HEDDLE_TEST_RUNNER"
+
+// Command is this test program with other arguments, in a process of its own.
+func Command(tb testing.TB, args ...string) *exec.Cmd {
+	tb.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if runner := os.Getenv(runnerVariable); runner != "" {
+		return exec.Command(runner, append([]string{program}, args...)...)
+	}
+	return exec.Command(program, args...)
 }
 
 // pipes are a connection.
