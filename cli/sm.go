@@ -48,6 +48,8 @@ type smFlags struct {
 	traps    sm.TrapRules
 	babbling bool
 	share    string
+	qos      bool
+	lanes    *plan.QoSRules // for qos; nil for OpenSM's
 	// what only an opensm.conf says
 	base        sm.Config
 	partOptions partition.Options
@@ -93,6 +95,7 @@ func (a *app) smCommand() *cobra.Command {
 	flags.DurationVar(&f.traps.Window, "trap-window", 5*time.Second, "what comes later than this after the last one is no repetition")
 	flags.BoolVar(&f.babbling, "babbling-port-policy", false, "disable the link of a port that repeats traps of errors 250 times")
 	flags.StringVar(&f.share, "share-mlids", "off", "which groups of one partition may share an MLID: off, ipv6 (solicited-node groups, always) or all (those, and any where no MLID is free)")
+	flags.BoolVar(&f.qos, "qos", false, "service levels of partitions count, and go by the lanes that links have, as the qos_ options of --conf say")
 	flags.StringVar(&f.ctl, "ctl", "", ctlUsage)
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `ADDRESS`, such as 127.0.0.1:9109")
 	cmd.AddCommand(a.smOrderCommands()...)
@@ -206,7 +209,14 @@ func (a *app) smConfig(f smFlags, log *slog.Logger) (cfg sm.Config, err error) {
 	if cfg.Multicast, err = treeEngines(f.trees, f.effort); err != nil {
 		return cfg, err
 	}
-	f.partOptions.Name = f.parts
+	if f.qos {
+		cfg.QoS = plan.DefaultQoSRules()
+		if f.lanes != nil {
+			cfg.QoS = f.lanes
+		}
+		cfg.QoS.Always = true
+	}
+	f.partOptions.Name, f.partOptions.QoS = f.parts, f.qos
 	cfg.PKeys.Partitions, err = readPartitions(f.partOptions, log)
 	return cfg, err
 }

@@ -16,6 +16,7 @@ import (
 
 	"heddle/ib"
 	"heddle/sm"
+	"heddle/sm/group"
 	"heddle/sm/opensm"
 	"heddle/sm/plan"
 	"heddle/umad"
@@ -124,7 +125,7 @@ func TestConfApplies(t *testing.T) {
 // TestConfNamesWhatItCannot: each option that has no effect is named once, with
 // its line.
 func TestConfNamesWhatItCannot(t *testing.T) {
-	conf := confOf(t, "force_link_speed 1", "console socket", "perfmgr TRUE", "nonsense 3", "routing_engine ftree,updn", "qos TRUE", "lmc 0",
+	conf := confOf(t, "force_link_speed 1", "console socket", "perfmgr TRUE", "nonsense 3", "routing_engine ftree,updn", "qos_ca_max_vls 2", "lmc 0",
 		"nonsense 3", "packet_life_time 12", "daemon TRUE", "routing_engine ftree")
 	f := smFlags{engines: []string{"auto"}}
 	notes, err := conf.apply(none, &f)
@@ -136,7 +137,7 @@ func TestConfNamesWhatItCannot(t *testing.T) {
 		"o.conf:2: console socket has no effect: heddle sm status, resweep, reroute, groups and dump are the console",
 		`o.conf:3: perfmgr "TRUE" has no effect`,
 		`o.conf:4: "nonsense" is no option of OpenSM`,
-		"o.conf:6: qos true sets lanes up by OpenSM's default tables: the other qos options have no effect",
+		"o.conf:6: qos_ca_max_vls 2 has no effect without qos",
 		"o.conf:9: packet_life_time 12 has no effect: switches keep theirs",
 		"o.conf:10: daemon true has no effect: heddle sm stays in the foreground; systemd starts it with packaging/systemd/heddle-sm.service",
 		"o.conf:11: routing_engine ftree is not all there is: heddle has no ftree; it uses auto",
@@ -147,6 +148,38 @@ func TestConfNamesWhatItCannot(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestConfQoS: the lanes of links are as the file says, if it or the flag wants
+// them.
+func TestConfQoS(t *testing.T) {
+	for _, test := range []struct {
+		lines []string
+		flag  bool
+		want  int // lanes of an adapter; 0 for no rules
+		notes int
+	}{
+		{[]string{"qos TRUE", "qos_ca_max_vls 2"}, false, 2, 0},
+		{[]string{"qos_max_vls 3"}, true, 3, 0},
+		{[]string{"qos TRUE"}, false, 15, 0},
+		{[]string{"qos_max_vls 3"}, false, 0, 1},
+		{nil, false, 0, 0},
+	} {
+		f := smFlags{qos: test.flag, effort: 1, share: "off", limits: group.Limits{Groups: 1, Proxied: 1}, traps: sm.TrapRules{Unhealthy: 1, Window: 1}}
+		notes, err := confOf(t, test.lines...).apply(func(flag string) bool { return flag == "qos" && test.flag }, &f)
+		if err != nil || len(notes) != test.notes {
+			t.Fatalf("%v: %v, %v", test.lines, notes, err)
+		}
+		cfg, err := (&app{}).smConfig(f, slog.New(slog.DiscardHandler))
+		switch {
+		case err != nil:
+			t.Error(err)
+		case test.want == 0 && cfg.QoS != nil:
+			t.Errorf("%v: %+v", test.lines, cfg.QoS)
+		case test.want > 0 && (cfg.QoS == nil || !cfg.QoS.Always || cfg.QoS.Adapter.MaxVLs != test.want || !f.qos):
+			t.Errorf("%v: %+v", test.lines, cfg.QoS)
+		}
 	}
 }
 

@@ -3,12 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"heddle/ib"
 	"heddle/sm/opensm"
-	"heddle/sm/plan"
 	"heddle/umad"
 )
 
@@ -36,7 +36,7 @@ func sets(take func(c *opensm.Config, f *smFlags)) func(*opensm.Config, *smFlags
 // default says nothing, so that a file with all of them, as opensm -c writes it,
 // leaves heddle's own defaults as they are.
 func confOptions() []confOption {
-	return slices.Concat(portOptions(), subnetOptions(), managerOptions(), fileOptions(), otherOptions())
+	return slices.Concat(portOptions(), subnetOptions(), managerOptions(), fileOptions(), otherOptions(), qosOptions())
 }
 
 // portOptions are about what ports are told.
@@ -79,13 +79,7 @@ func subnetOptions() []confOption {
 		{name: "use_mfttop", value: func(c *C) any { return c.UseMFTTop }, advice: "it is used where switches have it"},
 		{name: "disable_multicast", value: func(c *C) any { return c.DisableMulticast }, advice: "there is multicast"},
 		{name: "consolidate_ipv6_snm_req", flag: "share-mlids", fixed: true, value: func(c *C) any { return c.ConsolidateIPv6SNM }, take: sets(func(c *C, f *smFlags) { f.share = "ipv6" })},
-		{name: "qos", value: func(c *C) any { return c.QoS }, take: func(c *C, f *smFlags) (string, error) {
-			if f.partOptions.QoS = c.QoS; c.QoS {
-				f.base.QoS = plan.DefaultQoSRules()
-				f.base.QoS.Always = true
-			}
-			return "sets lanes up by OpenSM's default tables: the other qos options have no effect", nil
-		}},
+		{name: "qos", flag: "qos", value: func(c *C) any { return c.QoS }, take: sets(func(c *C, f *smFlags) { f.qos = c.QoS })},
 	}
 }
 
@@ -161,6 +155,24 @@ func otherOptions() []confOption {
 		{name: "console", value: func(c *C) any { return c.Console }, advice: "heddle sm status, resweep, reroute, groups and dump are the console"},
 		{name: "console_port", value: func(c *C) any { return c.ConsolePort }, advice: "heddle sm has a socket file, see --ctl"},
 	}
+}
+
+// qosOptions are about the lanes of links.
+func qosOptions() (list []confOption) {
+	standard := opensm.DefaultConfig()
+	for _, name := range slices.Sorted(maps.Keys(standard.QoSKinds.Values())) {
+		list = append(list, confOption{
+			name:  name,
+			value: func(c *opensm.Config) any { return c.QoSKinds.Values()[name] },
+			take: func(c *opensm.Config, f *smFlags) (note string, err error) {
+				if f.lanes = c.QoSKinds.Rules(); !f.qos {
+					note = "has no effect without qos"
+				}
+				return note, nil
+			},
+		})
+	}
+	return list
 }
 
 // takeEngines takes those of OpenSM's engines that heddle has too, and minhop

@@ -67,8 +67,9 @@ type Config struct {
 	Console             string // off, local, loopback or socket
 	ConsolePort         uint16
 	QoS                 bool
-	ConsolidateIPv6SNM  bool   // solicited-node groups share MLIDs
-	NodeNames           string // file
+	QoSKinds            QoSKinds // count with QoS only
+	ConsolidateIPv6SNM  bool     // solicited-node groups share MLIDs
+	NodeNames           string   // file
 	FsyncPersistentData bool
 }
 
@@ -80,7 +81,7 @@ func DefaultConfig() Config {
 		LinkSpeed: 15, LinkSpeedExt: 31, LinkWidth: 255, UseMFTTop: true, Partitions: ConfigDir + "/" + PartitionsFile,
 		SweepInterval: 10 * time.Second, SweepOnTrap: true, PollInterval: 10 * time.Second, PollRetries: 4, MaxWireSMPs: 4,
 		TransactionTimeout: 200 * time.Millisecond, TransactionRetries: 3, LogFlags: LogError | LogInfo,
-		LogFile: "/var/log/opensm.log", DumpDir: DumpDir, Console: "off", ConsolePort: 10000, FsyncPersistentData: true,
+		LogFile: "/var/log/opensm.log", DumpDir: DumpDir, Console: "off", ConsolePort: 10000, FsyncPersistentData: true, QoSKinds: defaultQoSKinds(),
 	}
 }
 

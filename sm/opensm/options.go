@@ -3,6 +3,7 @@ package opensm
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 // options says how the value of each option is taken into c.
 func (c *Config) options() map[string]func(string) error {
-	return map[string]func(string) error{
+	options := map[string]func(string) error{
 		"guid":                        parsed(&c.GUID, ib.ParseGUID),
 		"m_key":                       integer(&c.MKey, 0, maxUint64),
 		"m_key_lease_period":          integer(&c.MKeyLease, 0, 0xFFFF),
@@ -71,6 +72,8 @@ func (c *Config) options() map[string]func(string) error {
 		"node_name_map_name":          text(&c.NodeNames),
 		"fsync_high_avail_files":      boolean(&c.FsyncPersistentData),
 	}
+	maps.Copy(options, c.QoSKinds.options())
+	return options
 }
 
 const (
