@@ -7,6 +7,9 @@ func Kinds() []*Kind {
 	return []*Kind{
 		&ringZero,
 		&ringBell,
+		&fetchBell,
+		&fetchFlag,
+		&fetchSend,
 		&ringFlag,
 		&ringImm,
 		&ringSend,
@@ -68,4 +71,31 @@ var ringCell = Kind{
 	},
 	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpWrite), Room: verbs.OpsOf(verbs.OpRead)},
 	sender: newRingCellSender, receiver: newRingCellReceiver,
+}
+
+var fetchBell = Kind{
+	Number: 15, Name: "fetch-bell", Title: "Read slot inlined bell", Family: ReadSlot, Source: Paper,
+	Features: Features{
+		HRT: 2, RecvRequests: 1, CopySend: InPlace, CopyRecv: NoCopy, Memory: ReaderChoice, PassiveSender: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpRead), Orders: []Order{BellFirst}},
+	sender: newFetchBellSender, receiver: newFetchBellReader,
+}
+
+var fetchFlag = Kind{
+	Number: 16, Name: "fetch-flag", Title: "Read slot separate bell", Family: ReadSlot, Source: Reconstruction,
+	Features: Features{
+		HRT: 4, RecvRequests: 2, CopySend: NoCopy, CopyRecv: NoCopy, Memory: ReaderChoice, PassiveSender: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpRead)},
+	sender: newFetchFlagSender, receiver: newFetchFlagReader,
+}
+
+var fetchSend = Kind{
+	Number: 17, Name: "fetch-send", Title: "Read slot + notify", Family: ReadSlot, Source: Thesis,
+	Features: Features{
+		HRT: 3, SendRequests: 1, RecvRequests: 2, Blocking: true, CopySend: NoCopy, CopyRecv: NoCopy, Memory: ReaderChoice,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpRead, verbs.OpSend)},
+	sender: newFetchSendSender, receiver: newFetchSendReader,
 }

@@ -203,6 +203,29 @@ func (p *Peer) ready(n int) error {
 	return nil
 }
 
+// makeRoom sees to it that one more request can be posted, or gives ErrWouldBlock.
+func (p *Peer) makeRoom() error {
+	if p.room(1) {
+		return nil
+	}
+	if err := p.end.reap(); err != nil {
+		return err
+	}
+	if !p.room(1) {
+		return ErrWouldBlock
+	}
+	return nil
+}
+
+// settled tells whether all that was posted is done, where each request has a
+// completion.
+func (p *Peer) settled() (bool, error) {
+	if err := p.end.reap(); err != nil {
+		return false, err
+	}
+	return p.retired == p.posted, p.gone
+}
+
 // post gives a request to the device. It has a completion of its own where signal
 // says so, or none was asked for so long that the queue would fill. Without room
 // the error is ErrWouldBlock.
