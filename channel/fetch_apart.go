@@ -8,7 +8,6 @@ type apart struct {
 	asked uint64  // those before it are being READ
 	ways  []way   // of the messages from seq to asked
 	into  *region // the caller's, where that is what seq is READ to
-	at    int
 }
 
 // news is how it learns of them.

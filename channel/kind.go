@@ -153,7 +153,9 @@ func (o Order) in(caps *verbs.Caps) bool {
 // Needs are what a kind needs of a device's reliable connections.
 type Needs struct {
 	Ops verbs.Ops
-	// Room are the operations that credits, heads and tails go by.
+	// Room are the operations that credits, heads and tails go by, at least: who
+	// READs a sender's memory WRITEs what it gives back where the device has that,
+	// and only else the sender READs it.
 	Room   verbs.Ops
 	Orders []Order
 	SRQ    bool

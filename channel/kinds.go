@@ -78,7 +78,7 @@ var fetchBell = Kind{
 	Features: Features{
 		HRT: 2, RecvRequests: 1, CopySend: InPlace, CopyRecv: NoCopy, Memory: ReaderChoice, PassiveSender: true,
 	},
-	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpRead), Orders: []Order{BellFirst}},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpRead), Room: verbs.OpsOf(verbs.OpRead), Orders: []Order{BellFirst}},
 	sender: newFetchBellSender, receiver: newFetchBellReader,
 }
 
@@ -87,7 +87,7 @@ var fetchFlag = Kind{
 	Features: Features{
 		HRT: 4, RecvRequests: 2, CopySend: NoCopy, CopyRecv: NoCopy, Memory: ReaderChoice, PassiveSender: true,
 	},
-	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpRead)},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpRead), Room: verbs.OpsOf(verbs.OpRead)},
 	sender: newFetchFlagSender, receiver: newFetchFlagReader,
 }
 
@@ -96,6 +96,6 @@ var fetchSend = Kind{
 	Features: Features{
 		HRT: 3, SendRequests: 1, RecvRequests: 2, Blocking: true, CopySend: NoCopy, CopyRecv: NoCopy, Memory: ReaderChoice,
 	},
-	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpRead, verbs.OpSend)},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpRead, verbs.OpSend), Room: verbs.OpsOf(verbs.OpRead)},
 	sender: newFetchSendSender, receiver: newFetchSendReader,
 }
