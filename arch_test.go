@@ -59,6 +59,7 @@ var imports = map[string][]string{
 	"verbs/soft":           {"verbs", "verbs/internal/queue", "packet"},
 	"verbs/ibv":            {"verbs"},
 	"channel":              {"ib", "verbs"},
+	"channel/measure":      {"channel", "verbs", "verbs/sim"},
 	"collective":           {"ib", "verbs", "channel"},
 	"emu":                  {"ib", "mad", "packet", "fabric", "ibsim", "umad", "internal/console"},
 	"web":                  {"ib", "fabric"},

@@ -51,7 +51,9 @@ type end struct {
 	mu         sync.Mutex
 	peers      []*Peer      // by index; nil for one that left; guarded by mu, as all below
 	count      int          // of peers
-	committed  uint64       // messages
+	committed  uint64       // messages that were sent; guarded by mu, as all below
+	received   uint64       // messages that came
+	bytes      uint64       // of both
 	registered int          // bytes of memory
 	copied     int          // bytes of messages that were copied after they came
 	users      int          // leases, messages and waits that use memory

@@ -134,6 +134,15 @@ func (o Order) String() string {
 	return fmt.Sprintf("Order(%d)", uint8(o))
 }
 
+// Name is the order's name in a few words.
+func (o Order) Name() string {
+	names := [...]string{"", "byte order", "fetch order", "placement order", "completion order"}
+	if o > 0 && int(o) < len(names) {
+		return names[o]
+	}
+	return o.String()
+}
+
 // in tells whether a device keeps an order.
 func (o Order) in(caps *verbs.Caps) bool {
 	switch o {
@@ -183,15 +192,18 @@ type Refusal struct {
 	SRQ   bool     // what is missing, where neither is
 }
 
-func (r *Refusal) Error() string {
-	what := "shared receive queues"
+func (r *Refusal) Error() string { return fmt.Sprintf("channel %s: %s", r.Kind, r.lack()) }
+
+// lack is what the device does not have.
+func (r *Refusal) lack() string {
 	switch {
 	case r.Op != 0:
-		what = r.Op.String()
+		return r.Op.String() + " is not there"
 	case r.Order != 0:
-		what = "the order that " + r.Order.String()
+		return "it is not so that " + r.Order.String()
+	default:
+		return "shared receive queues are not there"
 	}
-	return fmt.Sprintf("channel %s needs %s, which the device does not have", r.Kind, what)
 }
 
 // Unwrap gives ErrNotSupported.

@@ -114,6 +114,8 @@ func (r *Receiver) tryReceive() (m Message, err error) {
 		return Message{}, r.ended(err)
 	}
 	m.r = r
+	r.received++
+	r.bytes += uint64(len(m.d.data))
 	if p := r.peers[m.d.source]; p != nil {
 		p.came++
 	}

@@ -183,6 +183,7 @@ func (s *Sender) tryCommit(n int, imm *uint32) error {
 	err := s.p.commit(n, imm)
 	if err == nil {
 		s.committed++
+		s.bytes += uint64(n)
 	}
 	if err != ErrWouldBlock {
 		s.unlease()

@@ -43,7 +43,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentPreRun = func(*cobra.Command, []string) { a.started = true }
 	root.AddCommand(a.fabricCommand(), a.routeCommand(), a.benchCommand(), a.demoCommand(),
-		a.emuCommand(), a.smCommand(), a.groupCommand(), a.discoverCommand(), a.madCommand(), a.verbsCommand(), a.versionCommand())
+		a.emuCommand(), a.smCommand(), a.groupCommand(), a.discoverCommand(), a.madCommand(), a.verbsCommand(), a.channelCommand(), a.versionCommand())
 	return root
 }
 
