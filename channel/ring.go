@@ -81,14 +81,16 @@ func (s *ringSender) longestRecord() int {
 // maxRecord is where the numbers in a bell's word end.
 const maxRecord = 1 << 26
 
-// room tells whether so many bytes can be used, and else has the head read.
+// room tells whether so many bytes can be used, and else has the head read. Where
+// it says so there is room in the send queue as well, so that Commit does not wait.
 func (s *ringSender) room(n uint64) error {
-	switch {
-	case s.peer == nil:
+	if s.peer == nil {
 		return ErrWouldBlock
-	case s.peer.gone != nil:
-		return s.peer.gone
-	case s.pos+n-s.head.value*8 <= s.length:
+	}
+	if err := s.peer.ready(2); err != nil {
+		return err
+	}
+	if s.pos+n-s.head.value*8 <= s.length {
 		return nil
 	}
 	if err := s.head.look(); err != nil {

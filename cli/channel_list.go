@@ -114,18 +114,13 @@ func mark(source string) string {
 
 func writeChannels(w io.Writer, rows []channelRow) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "#\tchannel\tname\tHRT\treq S\treq R\tbeside S/R\tblock\tZC send\tZC recv\tvar\tN:1 memory\tpassive\tneeds")
-	family := ""
+	fmt.Fprintln(t, "#\tfamily\tchannel\tname\tHRT\treq S\treq R\tbeside S/R\tblock\tZC send\tZC recv\tvar\tN:1 memory\tpassive\tneeds")
 	for _, r := range rows {
-		if r.Family != family {
-			family = r.Family
-			fmt.Fprintf(t, "\t%s\n", strings.ToUpper(family))
-		}
 		recv := fmt.Sprint(r.Recv)
 		if r.Batch > 1 {
 			recv = fmt.Sprintf("%.2f", float64(r.Recv)/r.Batch)
 		}
-		fmt.Fprintf(t, "%d%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Number, mark(r.Source), r.Title, r.Name,
+		fmt.Fprintf(t, "%d%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Number, mark(r.Source), r.Family, r.Title, r.Name,
 			r.HRT, r.Send, recv, r.Room, yes(r.Blocks), r.ZCSend, r.ZCRecv, yes(r.Var), r.Memory, r.Passive, strings.Join(r.Needs, ", "))
 	}
 	return t.Flush()
