@@ -31,7 +31,9 @@ var ringBell = Kind{
 	Features: Features{
 		HRT: 1, SendRequests: 1, CopySend: WithGather, Variable: true, Memory: RingEach, PassiveReceiver: true,
 	},
-	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpWrite), Room: verbs.OpsOf(verbs.OpRead), Orders: []Order{BellLast}},
+	Needs: Needs{
+		Ops: verbs.OpsOf(verbs.OpWrite), Room: verbs.OpsOf(verbs.OpRead), Orders: []Order{BellLast, PlacementOrder},
+	},
 	sender: newRingBellSender, receiver: newRingBellReceiver,
 }
 

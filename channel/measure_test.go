@@ -169,3 +169,25 @@ func memoryFor(t *testing.T, kind *Kind, senders int) int {
 	}
 	return r.registered
 }
+
+// TestNoAllocs: a message allocates nothing.
+func TestNoAllocs(t *testing.T) {
+	for _, kind := range Kinds() {
+		t.Run(kind.Name, func(t *testing.T) {
+			b, message := newBench(t, kind), make([]byte, 64)
+			round := func() {
+				if err := b.s.Send(t.Context(), message); err != nil {
+					t.Fatal(err)
+				}
+				b.receive().Release()
+				b.rest()
+			}
+			for range 512 {
+				round()
+			}
+			if n := testing.AllocsPerRun(200, round); n > 0 {
+				t.Errorf("%v allocations a message", n)
+			}
+		})
+	}
+}

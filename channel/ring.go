@@ -96,13 +96,31 @@ func (s *ringSender) room(n uint64) error {
 	if err := s.head.look(); err != nil {
 		return err
 	}
-	if s.pos+n-s.head.value*8 <= s.length {
+	switch {
+	case s.head.value*8 > s.pos:
+		s.peer.lose(fmt.Errorf("a head at %d, where %d bytes were sent: %w", s.head.value*8, s.pos, ErrInvalid))
+		return s.peer.gone
+	case s.pos+n-s.head.value*8 <= s.length:
 		return nil
 	}
 	if err := s.head.ask(); err != nil {
 		return err
 	}
 	return ErrWouldBlock
+}
+
+// lend gives n bytes of the stage for a message that uses so many bytes of the
+// ring, and goes in so many requests. Commit then finds room for these: it is
+// here that one waits for a peer, where a context can end it.
+func (s *ringSender) lend(room uint64, n, requests int) ([]byte, error) {
+	if err := s.room(room); err != nil {
+		return nil, err
+	}
+	// One more, as Flush may read the head meanwhile.
+	if err := s.peer.ready(requests + 1); err != nil {
+		return nil, err
+	}
+	return s.stage.take(n)
 }
 
 // write sends n bytes of the stage to an offset of the ring.

@@ -7,7 +7,9 @@ package channel
 // the message, its length and the bell. The zeroes are where the bell of the next
 // message will be: as the last byte of a WRITE is placed last, that place is clear
 // before this bell can be seen. Were the positions to go up, the place of the next
-// bell would lie behind this one, and be cleared too late.
+// bell would lie behind this one, and be cleared too late. And as the zeroes go
+// where the next WRITE puts its bell, that one must not come first: beside the
+// order of bytes, which is all that the paper asks for, it takes that of WRITEs.
 //
 //	lower addresses                                higher addresses
 //	[0][message, padded][length, bell]      <- before it in time: ...
@@ -26,16 +28,14 @@ func newRingBellSender(e *end) (sending, error) {
 func (s *ringBellSender) most() int { return s.longest(16) }
 
 func (s *ringBellSender) reserve(n int) ([]byte, error) {
+	size := padded(n) + 16
 	// The zeroes must not meet the oldest bell that was not read.
-	if err := s.room(uint64(padded(n)) + 16); err != nil {
-		return nil, err
-	}
-	b, err := s.stage.take(padded(n) + 16)
+	b, err := s.lend(uint64(size), size, 1)
 	if err != nil {
 		return nil, err
 	}
 	s.cap = n
-	return b[8 : 8+n : len(b)-8], nil
+	return b[8 : 8+n : size-8], nil
 }
 
 func (s *ringBellSender) commit(n int, _ *uint32) error {

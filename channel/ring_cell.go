@@ -38,10 +38,7 @@ func (s *ringCellSender) most() int {
 
 func (s *ringCellSender) reserve(n int) ([]byte, error) {
 	size := cellsOf(n) * cellSize
-	if err := s.room(uint64(size)); err != nil {
-		return nil, err
-	}
-	if _, err := s.stage.take(size); err != nil {
+	if _, err := s.lend(uint64(size), size, 1); err != nil {
 		return nil, err
 	}
 	return s.draft[8 : 8+n : 8+n], nil

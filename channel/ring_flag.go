@@ -39,10 +39,7 @@ func (s *ringFlagSender) most() int { return s.longest(16) }
 
 func (s *ringFlagSender) reserve(n int) ([]byte, error) {
 	size := padded(n) + 8
-	if err := s.room(uint64(size)); err != nil {
-		return nil, err
-	}
-	b, err := s.stage.take(size + 8)
+	b, err := s.lend(uint64(size), size+8, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +100,9 @@ func (r *ringFlagReceiver) poll() (delivery, error) {
 	if r.pos == r.tail {
 		if r.tail = r.told(); r.pos == r.tail {
 			return delivery{}, r.nothing()
+		}
+		if r.tail-r.ledger.head > r.length {
+			return delivery{}, r.spoilt("a tail beyond the room")
 		}
 	}
 	at := r.pos % r.length

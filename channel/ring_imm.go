@@ -19,10 +19,7 @@ func newRingImmSender(e *end) (sending, error) {
 func (s *ringImmSender) most() int { return s.longest(0) }
 
 func (s *ringImmSender) reserve(n int) ([]byte, error) {
-	if err := s.roomFor(n); err != nil {
-		return nil, err
-	}
-	return s.stage.take(n)
+	return s.lendFor(n, n, 1)
 }
 
 func (s *ringImmSender) commit(n int, _ *uint32) error {

@@ -39,14 +39,14 @@ func used(n int) uint64 { return max(8, uint64(padded(n))) }
 // last is where the message ends whose receive the next one takes.
 func (s *noticeSender) last() *uint64 { return &s.ends[s.number%uint64(len(s.ends))] }
 
-// roomFor tells whether there is room for a message, and a receive.
-func (s *noticeSender) roomFor(n int) error {
-	need := used(n)
+// lendFor is lend for a message, which needs a receive too.
+func (s *noticeSender) lendFor(message, n, requests int) ([]byte, error) {
+	need := used(message)
 	if s.peer != nil {
 		// As much as is only there when that one was given back.
 		need = max(need, *s.last()+s.length-min(s.pos, *s.last()+s.length))
 	}
-	return s.room(need)
+	return s.lend(need, n, requests)
 }
 
 // sent counts a message.

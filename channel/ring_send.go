@@ -24,10 +24,7 @@ func newRingSendSender(e *end) (sending, error) {
 func (s *ringSendSender) most() int { return s.longest(8) }
 
 func (s *ringSendSender) reserve(n int) ([]byte, error) {
-	if err := s.roomFor(n); err != nil {
-		return nil, err
-	}
-	b, err := s.stage.take(padded(n) + 8)
+	b, err := s.lendFor(n, padded(n)+8, 2)
 	if err != nil {
 		return nil, err
 	}

@@ -22,10 +22,7 @@ func (s *ringZeroSender) most() int { return s.longest(16) }
 
 func (s *ringZeroSender) reserve(n int) ([]byte, error) {
 	size := padded(n) + 16
-	if err := s.room(uint64(size) + 8); err != nil {
-		return nil, err
-	}
-	b, err := s.stage.take(size)
+	b, err := s.lend(uint64(size)+8, size, 1)
 	if err != nil {
 		return nil, err
 	}
