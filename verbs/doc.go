@@ -12,6 +12,7 @@
 //	PD         a protection domain, which all below belongs to
 //	Memory     pages outside the Go heap; NewMemory, NewRing
 //	MR         memory that a device may use, under a local and a remote key
+//	MW         a window to a part of an MR, under a remote key of its own
 //	CQ         a completion queue: Poll, or Arm and Wait
 //	QP, SRQ    queue pairs, and receive queues that several of them share
 //	AH         an address that datagrams go to
@@ -44,6 +45,10 @@
 // A work request and its lists belong to the caller again when the post call
 // returns. The memory that its SGEs name belongs to the device until the request
 // completed, or the QP was closed. Inline data is copied by the call.
+//
+// Memory is of this process, by default; or of the device ([DeviceMemoryAllocator]),
+// which is copied by ReadAt and WriteAt; or of another driver ([UseDMABuf]). Each
+// device refuses with [ErrNotSupported] to register what it cannot use.
 //
 // # What may be relied on
 //

@@ -21,6 +21,21 @@
 // very device, a device without them is none of its kind. Neither is said of UC
 // and UD, whose messages get lost.
 //
+// Windows of type 1 and 2, atomics, SRQs and multicast are there where the
+// device's attributes say so, device memory where ibv_query_device_ex tells of
+// some, BlockLoopback where a QP could be made with it.
+//
+// # Memory
+//
+// Besides memory of the process, the MRs are of device memory (ibv_alloc_dm), and
+// of dmabufs where the driver takes them (ibv_reg_dmabuf_mr); rxe refuses both with
+// verbs.ErrNotSupported. Drivers call an MR with windows invalid, not busy, when it
+// is closed: of one that was registered with WindowBind, verbs.ErrBusy is said.
+//
+// Functions that came later than libibverbs' first interface are found by their
+// distance before the context, and only as far as the library says that there are
+// any. What is not there is not supported.
+//
 // # Connections
 //
 // The endpoint of a QP holds its number, LID, GID and MTU; the smaller MTU of

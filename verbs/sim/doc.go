@@ -49,6 +49,14 @@
 // acknowledgement of a WRITE follows its data to memory, and in that EFA's
 // messages have one packet.
 //
+// # Memory
+//
+// The profiles of InfiniBand and iWARP have memory windows of both types, those of
+// InfiniBand device memory as well. A window is looked up anew for each piece of a
+// packet that is placed or fetched, as an MR is: when it was taken back, nothing of
+// what is under way comes any more. Device memory is pages of the host that the
+// program gets at by copies only.
+//
 // # Cost
 //
 // A message of 8 bytes takes 0.3 to 0.9 µs of one core from post to completion,
