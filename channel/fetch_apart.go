@@ -34,6 +34,10 @@ func (r *apart) poll() (delivery, error) {
 	if r.peer == nil {
 		return delivery{}, ErrWouldBlock
 	}
+	// What is here goes first: looking for more costs time.
+	if n, err := r.came(); err == nil {
+		return r.deliver(n), nil
+	}
 	err := r.news.look()
 	for err == nil && !r.full(r.asked) {
 		n, ok := r.news.length(r.asked)
@@ -42,14 +46,14 @@ func (r *apart) poll() (delivery, error) {
 		}
 		err = r.fetch(r.local, r.place(r.asked), n)
 	}
-	n, e := r.came()
-	if e != nil {
-		if err == nil {
-			err = e
-		}
-		return delivery{}, err
+	n, missing := r.came()
+	switch {
+	case missing == nil:
+		return r.deliver(n), nil
+	case err == nil || err == ErrWouldBlock:
+		err = missing
 	}
-	return r.deliver(n), nil
+	return delivery{}, err
 }
 
 // fetch READs the next message to a place.

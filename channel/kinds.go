@@ -10,6 +10,9 @@ func Kinds() []*Kind {
 		&fetchBell,
 		&fetchFlag,
 		&fetchSend,
+		&castBell,
+		&castFlag,
+		&castSend,
 		&ringFlag,
 		&ringImm,
 		&ringSend,
@@ -100,4 +103,34 @@ var fetchSend = Kind{
 	},
 	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpRead, verbs.OpSend), Room: verbs.OpsOf(verbs.OpRead)},
 	sender: newFetchSendSender, receiver: newFetchSendReader,
+}
+
+var castBell = Kind{
+	Number: 18, Name: "cast-bell", Title: "Read ring inlined bell", Family: ReadRing, Source: Reconstruction,
+	Features: Features{
+		HRT: 2, RecvRequests: 1, Batches: true, CopySend: InPlace, Variable: true, Memory: ReaderChoice,
+		PassiveSender: true, Readers: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpRead), Room: verbs.OpsOf(verbs.OpRead), Orders: []Order{BellFirst}},
+	sender: newCastBellSender, receiver: newCastBellReader,
+}
+
+var castFlag = Kind{
+	Number: 19, Name: "cast-flag", Title: "Read ring separate bell", Family: ReadRing, Source: Thesis,
+	Features: Features{
+		HRT: 4, RecvRequests: 2, Batches: true, CopySend: InPlace, Variable: true, Memory: ReaderChoice,
+		PassiveSender: true, Readers: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpRead), Room: verbs.OpsOf(verbs.OpRead)},
+	sender: newCastFlagSender, receiver: newCastFlagReader,
+}
+
+var castSend = Kind{
+	Number: 20, Name: "cast-send", Title: "Read ring + notify", Family: ReadRing, Source: Reconstruction,
+	Features: Features{
+		HRT: 3, SendRequests: 1, RecvRequests: 2, Blocking: true, CopySend: InPlace, Variable: true, Memory: ReaderChoice,
+		Readers: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpRead, verbs.OpSend), Room: verbs.OpsOf(verbs.OpRead)},
+	sender: newCastSendSender, receiver: newCastSendReader,
 }

@@ -31,7 +31,7 @@ type notices struct {
 	words *region
 	count int
 	wr    verbs.RecvWR
-	wcs   [16]verbs.WC
+	wcs   [64]verbs.WC
 	have  []verbs.WC // that were not looked at
 }
 
