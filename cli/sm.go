@@ -90,6 +90,7 @@ func (a *app) smCommand() *cobra.Command {
 	flags.IntVar(&f.window, "window", 64, "SMPs that wait for an answer at once")
 	flags.IntVar(&f.perNode, "per-node", 2, "of them, those to one node")
 	flags.IntVar(&f.limits.Groups, "client-groups", 1<<12, "groups that one port may create, and that may wait for their members")
+	flags.IntVar(&f.limits.Share, "client-share", 50, "`PERCENT` of the MLIDs that the groups which one port created may take")
 	flags.IntVar(&f.limits.Proxied, "client-members", 1<<16, "members that one port may join for others")
 	flags.IntVar(&f.traps.Unhealthy, "trap-repeats", 10, "after so many repeated traps of errors a port counts as unhealthy")
 	flags.DurationVar(&f.traps.Window, "trap-window", 5*time.Second, "what comes later than this after the last one is no repetition")
@@ -172,6 +173,9 @@ func treeEngines(names []string, effort int) (engines []multicast.Engine, err er
 func (a *app) smConfig(f smFlags, log *slog.Logger) (cfg sm.Config, err error) {
 	if f.limits.Groups < 1 || f.limits.Proxied < 1 {
 		return cfg, usagef("--client-groups %d --client-members %d: want numbers above 0", f.limits.Groups, f.limits.Proxied)
+	}
+	if f.limits.Share < 1 || f.limits.Share > 100 {
+		return cfg, usagef("--client-share %d: want 1 to 100", f.limits.Share)
 	}
 	if f.effort < 1 || f.effort > 3 {
 		return cfg, usagef("--effort %d: want 1, 2 or 3", f.effort)

@@ -166,7 +166,7 @@ func TestConfQoS(t *testing.T) {
 		{[]string{"qos_max_vls 3"}, false, 0, 1},
 		{nil, false, 0, 0},
 	} {
-		f := smFlags{qos: test.flag, effort: 1, share: "off", limits: group.Limits{Groups: 1, Proxied: 1}, traps: sm.TrapRules{Unhealthy: 1, Window: 1}}
+		f := smFlags{qos: test.flag, effort: 1, share: "off", limits: group.Limits{Groups: 1, Proxied: 1, Share: 100}, traps: sm.TrapRules{Unhealthy: 1, Window: 1}}
 		notes, err := confOf(t, test.lines...).apply(func(flag string) bool { return flag == "qos" && test.flag }, &f)
 		if err != nil || len(notes) != test.notes {
 			t.Fatalf("%v: %v, %v", test.lines, notes, err)

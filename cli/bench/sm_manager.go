@@ -72,7 +72,7 @@ func startHeddle(ctx context.Context, s *smStage, g *ground) (*managing, error) 
 
 // launchHeddle starts heddle sm at an adapter, and does not wait for it.
 func launchHeddle(s *smStage, g *ground, adapter int, args ...string) (*peer.Process, error) {
-	cmd := exec.Command(s.Program, append([]string{"sm", "--port", "ibsim:" + g.name + "/" + s.adapter(adapter)}, args...)...)
+	cmd := exec.Command(s.Program, append([]string{"sm", "--client-share", "100", "--port", "ibsim:" + g.name + "/" + s.adapter(adapter)}, args...)...)
 	cmd.Dir = g.dir
 	return peer.StartLogger(cmd)
 }

@@ -41,6 +41,7 @@ type Config struct {
 // requests.
 type Limits struct {
 	Groups  int // that exist because one client created them; 4,096 by default
+	Share   int // percent of the MLIDs that those may take, the rest share; 100 by default
 	Proxied int // members that one client joined for other ports; 65,536 by default
 	Pending int // collected groups of one client that wait for members; 4,096 by default
 
@@ -60,6 +61,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.JoinLimit = cmp.Or(c.JoinLimit, time.Minute)
 	c.LeaveLimit = cmp.Or(c.LeaveLimit, time.Minute)
 	c.Limits.Groups = cmp.Or(c.Limits.Groups, 1<<12)
+	c.Limits.Share = cmp.Or(c.Limits.Share, 100)
 	c.Limits.Proxied = cmp.Or(c.Limits.Proxied, 1<<16)
 	c.Limits.Pending = cmp.Or(c.Limits.Pending, 1<<12)
 	c.Limits.TotalGroups = cmp.Or(c.Limits.TotalGroups, 1<<17)
@@ -76,6 +78,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("group: cap of %d MLIDs", c.Cap)
 	case c.JoinLimit < 0 || c.LeaveLimit < 0:
 		return fmt.Errorf("group: time limits %v and %v: want none below 0", c.JoinLimit, c.LeaveLimit)
+	case l.Share < 0 || l.Share > 100:
+		return fmt.Errorf("group: a share of %d percent: want up to 100", l.Share)
 	case min(l.Groups, l.Proxied, l.Pending, l.TotalGroups, l.TotalMembers) < 0:
 		return fmt.Errorf("group: limits %+v: want none below 0", l)
 	}

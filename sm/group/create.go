@@ -18,7 +18,7 @@ func (t *Table) create(r *Request, gid ib.GID) (*group, *Refusal) {
 	if !mgid.IsValid() {
 		mgid = t.generate(r.scope())
 	}
-	w := wish{mgid: mgid, first: gid, class: class{params.PKey.Base(), r.MemberCount != 0}}
+	w := wish{mgid: mgid, first: gid, class: class{params.PKey.Base(), r.MemberCount != 0}, sated: t.sated(r)}
 	if r.Has.Contain(HasMLID) {
 		w.mlid = r.MLID
 	}
@@ -83,6 +83,13 @@ func (t *Table) checkLimits(r *Request) *Refusal {
 		return r.refuse(TooManyPending, 0)
 	}
 	return t.checkMember(r)
+}
+
+// sated tells whether a client has its share of the MLIDs. Its groups are counted
+// as if none of them shared one.
+func (t *Table) sated(r *Request) bool {
+	share := t.config.Limits.Share
+	return share < 100 && t.client(r).created >= (t.limitMLIDs()*share+99)/100
 }
 
 // params gives the parameters of the group that a join creates: as large an MTU

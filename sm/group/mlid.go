@@ -100,6 +100,7 @@ type wish struct {
 	mlid  ib.MLID // asked for, zero for any
 	first ib.GID  // the first member
 	class class
+	sated bool // the client gets no MLID of its own any more
 }
 
 // choose gives the MLID for a new group: that of the solicited-node groups like
@@ -108,6 +109,12 @@ type wish struct {
 func (t *Table) choose(w wish) (ib.MLID, Reason) {
 	if mlid, ok := t.solicitedSlot(w); ok {
 		return mlid, 0
+	}
+	if w.sated {
+		if mlid, ok := t.share(w); ok {
+			return mlid, 0
+		}
+		return 0, TooManyGroups
 	}
 	if mlid := t.memory[w.mgid]; t.free(mlid) {
 		return mlid, 0
