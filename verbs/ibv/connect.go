@@ -149,6 +149,9 @@ func (q *qp) Modify(to verbs.QPState) error {
 			return q.toInit()
 		}
 		err := q.modify(&ibvQPAttr{State: uint32(to)}, qpStateFlag)
+		if err == nil && to == verbs.Reset {
+			err = q.endWindows()
+		}
 		if errors.Is(err, syscall.EINVAL) {
 			// The device is in another state by itself.
 			return fmt.Errorf("%w: %w", verbs.ErrState, err)

@@ -30,7 +30,9 @@
 // Besides memory of the process, the MRs are of device memory (ibv_alloc_dm), and
 // of dmabufs where the driver takes them (ibv_reg_dmabuf_mr); rxe refuses both with
 // verbs.ErrNotSupported. Drivers call an MR with windows invalid, not busy, when it
-// is closed: of one that was registered with WindowBind, verbs.ErrBusy is said.
+// is closed: of one that was registered with WindowBind, verbs.ErrBusy is said. The
+// end of a QP, or its Reset, destroys the windows of type 2 that were bound through
+// it, as drivers wait for them; bound once more, they are made anew.
 //
 // Functions that came later than libibverbs' first interface are found by their
 // distance before the context, and only as far as the library says that there are

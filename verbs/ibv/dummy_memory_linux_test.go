@@ -48,6 +48,39 @@ func TestWindowKeys(t *testing.T) {
 	b.close()
 }
 
+// TestWindowsOfAQP: a window of type 2 is made anew after the end of the QP that it
+// was bound through.
+func TestWindowsOfAQP(t *testing.T) {
+	b := newBench(t, verbs.QPAttr{Type: verbs.RC})
+	b.connect()
+	window, err := b.pd.AllocMW(verbs.MWType2)
+	must(t, err)
+	w := window.(*mw)
+	wr := verbs.SendWR{Op: verbs.OpBind, MW: window, BindMR: b.mr, SGEs: []verbs.SGE{b.mr.SGE(8, 16)}}
+	must(t, b.qp.PostSend(&wr))
+	must(t, b.qp.Modify(verbs.Reset))
+	if w.c != nil || w.by != nil {
+		t.Error("a window is left after Reset of its QP")
+	}
+	must(t, b.qp.Modify(verbs.Init))
+	b.connect()
+	must(t, b.qp.PostSend(&wr))
+	if sent := variable[ibvSendWR](b.dummy, "dummy_sends"); w.c == nil || sent.Bind.MW != w.c || window.RKey() != 0x1101 {
+		t.Errorf("bound anew: %+v, key %#x", sent.Bind, window.RKey())
+	}
+	other, err := b.pd.AllocMW(verbs.MWType2)
+	must(t, err)
+	wr.MW = other
+	must(t, b.qp.PostSend(&wr))
+	must(t, other.Close())
+	must(t, b.qp.Close())
+	if w.c != nil {
+		t.Error("a window is left after Close of its QP")
+	}
+	must(t, window.Close())
+	b.close()
+}
+
 // TestBindsInLists: a bind goes by itself, in its place; the index of what was
 // refused is right.
 func TestBindsInLists(t *testing.T) {

@@ -3,6 +3,7 @@
 package ibv
 
 import (
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -15,10 +16,12 @@ import (
 type mw struct {
 	pd   *pd
 	kind verbs.MWType
-	c    *ibvMW
 	life life
 	rkey atomic.Uint32 // of the last OpBind
-	mu   sync.Mutex    // of who posts one
+
+	mu sync.Mutex // held by who posts one
+	c  *ibvMW     // nil after the end of the QP that it was bound through; guarded by mu, as by
+	by *qp        // that it was bound through last, of type 2
 }
 
 // AllocMW makes a window.
@@ -28,18 +31,36 @@ func (p *pd) AllocMW(t verbs.MWType) (verbs.MW, error) {
 		return nil, &verbs.OpError{Verb: "allocate MW of " + t.String(), Device: p.ctx.name, Err: verbs.ErrNotSupported}
 	}
 	w := &mw{pd: p, kind: t}
-	err := p.life.adopt(func() (err error) {
-		w.c, err = object[ibvMW](invoke(p.ctx.lib, p.ctx.c.Ops.AllocMW, ptr(p.c), uintptr(t)))
-		if err != nil {
-			return err
-		}
-		return consistent(w.c.Context == p.ctx.c && w.c.PD == p.c && w.c.Type == uint32(t), "ibv_mw")
-	})
-	if err != nil {
+	if err := p.life.adopt(w.alloc); err != nil {
 		return nil, p.ctx.failed("allocate MW", err)
 	}
-	w.rkey.Store(w.c.RKey)
 	return w, nil
+}
+
+func (w *mw) alloc() (err error) {
+	p := w.pd
+	w.c, err = object[ibvMW](invoke(p.ctx.lib, p.ctx.c.Ops.AllocMW, ptr(p.c), uintptr(w.kind)))
+	if err != nil {
+		return err
+	}
+	w.rkey.Store(w.c.RKey)
+	return consistent(w.c.Context == p.ctx.c && w.c.PD == p.c && w.c.Type == uint32(w.kind), "ibv_mw")
+}
+
+// dealloc destroys what the device has of the window; mu is held.
+func (w *mw) dealloc() error {
+	if w.by != nil {
+		w.by.windows.Delete(w)
+		w.by = nil
+	}
+	if w.c == nil {
+		return nil
+	}
+	err := failure(invoke(w.pd.ctx.lib, w.pd.ctx.c.Ops.DeallocMW, ptr(w.c)))
+	if err == nil {
+		w.c = nil
+	}
+	return err
 }
 
 func (w *mw) RKey() uint32 { return w.rkey.Load() }
@@ -52,7 +73,26 @@ func (w *mw) next() uint32 {
 
 // Close destroys the window.
 func (w *mw) Close() error {
-	return w.pd.ctx.destroy("deallocate MW", &w.pd.life, &w.life, w.pd.ctx.c.Ops.DeallocMW, ptr(w.c))
+	return w.pd.ctx.end("deallocate MW", &w.pd.life, &w.life, func() error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.dealloc()
+	})
+}
+
+// endWindows takes the windows back that were bound through a QP which ends:
+// drivers keep it as long as one is (rxe waits for that, for most of a minute). A
+// window that is bound once more is made anew.
+func (q *qp) endWindows() (err error) {
+	for key := range q.windows.Range {
+		w := key.(*mw)
+		w.mu.Lock()
+		if w.by == q {
+			err = errors.Join(err, w.dealloc())
+		}
+		w.mu.Unlock()
+	}
+	return err
 }
 
 // postBind posts an OpBind: those of type 2 are requests like others, those of
@@ -74,6 +114,11 @@ func (q *qp) postBind(wr *verbs.SendWR) error {
 	// Neither is destroyed before the call returns.
 	return w.life.use(func() error {
 		return of.life.use(func() error {
+			if w.c == nil {
+				if err := w.alloc(); err != nil {
+					return err
+				}
+			}
 			info := ibvBindInfo{MR: of.c, Addr: wr.SGEs[0].Addr, Length: uint64(wr.SGEs[0].Length), Access: accessFlags(wr.BindAccess)}
 			if w.kind == verbs.MWType1 {
 				return q.bind1(w, wr, info)
@@ -95,6 +140,11 @@ func (q *qp) bind1(w *mw, wr *verbs.SendWR, info ibvBindInfo) error {
 }
 
 func (q *qp) bind2(w *mw, wr *verbs.SendWR, info ibvBindInfo) error {
+	if w.by != nil && w.by != q {
+		w.by.windows.Delete(w)
+	}
+	w.by = q
+	q.windows.Store(w, nil) // before the call: Close of the QP waits for it
 	key := w.next()
 	q.send.wrs[0] = ibvSendWR{ID: wr.ID, Op: wrBindMW, Flags: sendFlags[wr.Flags&15], Bind: ibvBind{MW: w.c, RKey: key, Info: info}}
 	ret := q.send.call.run()

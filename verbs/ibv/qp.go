@@ -36,6 +36,8 @@ type qp struct {
 	send  sendQueue
 	recv  recvQueue
 
+	windows sync.Map // of *mw, those that were bound through it last
+
 	mu     sync.Mutex
 	groups map[ib.MGID]membership // that it is attached to; guarded by mu
 }
@@ -240,7 +242,7 @@ func (q *qp) Close() error {
 	q.recv.gate.close()
 	q.ctx.events.remove(ptr(q.c))
 	q.receivesDatagrams(false)
-	err = q.leaveAll()
+	err = errors.Join(q.leaveAll(), q.endWindows())
 	err = errors.Join(err, failure(invoke(q.ctx.lib, q.ctx.lib.destroyQP, ptr(q.c))))
 	parents, _ := q.parents()
 	for _, parent := range parents {

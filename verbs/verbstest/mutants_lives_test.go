@@ -77,7 +77,7 @@ func brokenLives() []mutant {
 			}
 			return err
 		}}, tests: must("CloseBusy", "CloseBusySRQ")},
-		{name: "closes no QP", fault: fault{closeQP: func(verbs.QP) error { return nil }}, tests: must("GonePeer", "Recreate", "AfterClose")},
+		{name: "closes no QP", fault: fault{closeQP: func(verbs.QP) error { return nil }}, tests: must("GonePeer", "Recreate", "AfterClose", "WindowClosedQP")},
 		{name: "does not end waits", fault: fault{await: func(ctx context.Context, dev verbs.Context, ready func() bool) error {
 			if err := dev.Await(ctx, ready); !errors.Is(err, verbs.ErrClosed) {
 				return err

@@ -99,6 +99,7 @@ func windowTests() []test {
 		{name: "WindowInvalidateQP", rule: "OpLocalInv of a window fails on another QP than bound it (IBTA 10.8.2.3)", feature: featureWindows2, ops: need, run: foreignInvalidate},
 		{name: "WindowInvalidate", rule: "OpLocalInv fails of what is no window of type 2 (IBTA 10.8.2.3)", feature: featureWindows2, ops: need, run: wrongInvalidate},
 		{name: "WindowBusy", rule: "an MR is ErrBusy as long as a window is bound to it (IBTA 10.6.7.2.6)", feature: featureWindows2, ops: need, run: windowBusy},
+		{name: "WindowClosedQP", rule: "a QP with windows of type 2 closes, and they with it, or is ErrBusy until they are", feature: featureWindows2, ops: need, run: windowOfClosedQP},
 		{name: "WindowOrder", rule: "a window is bound before requests after its bind begin (IBTA 10.8.3.3)", feature: featureWindows2, ops: need | ops(verbs.OpSend), run: windowOrder},
 		{name: "Window1Shared", rule: "a window of type 1 is for all QPs of its PD, and not for OpLocalInv (IBTA 10.6.7.2.1)", feature: featureWindows1, ops: need, run: windowShared},
 		{name: "Window1Bounds", rule: "a window of type 1 has bounds as well", feature: featureWindows1, ops: need, run: windowBounds(verbs.MWType1)},

@@ -2,6 +2,7 @@ package verbstest
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -379,8 +380,35 @@ func windowShared(e *env) {
 	for _, q := range []*end{o.a, c} {
 		o.lets("through each QP", q, o.w.RKey(), windowAt)
 	}
+	e.otherPD(o)
 	_, b := e.pair(verbs.RC)
 	e.failsLocally("take a window of type 1 back", b, verbs.SendWR{ID: invalidateID, Op: verbs.OpLocalInv, RKey: o.w.RKey()})
+}
+
+// otherPD has a peer use a window through a QP of another PD.
+func (e *env) otherPD(o *opening) {
+	e.Helper()
+	stranger := *e.far
+	stranger.pd = e.far.newPD()
+	a, b := e.near.qp(verbs.RC), stranger.qp(verbs.RC)
+	e.connect(a, b)
+	o.refuses("through a QP of another PD", a, o.at(verbs.OpWrite, windowAt))
+}
+
+// windowOfClosedQP closes a QP that windows were bound through: they end with it,
+// or it is busy until they do.
+func windowOfClosedQP(e *env) {
+	c, d := e.pair(verbs.RC)
+	o := e.opening(verbs.MWType2)
+	err := o.b.qp.Close()
+	if errors.Is(err, verbs.ErrBusy) {
+		e.must("close window", o.w.Close())
+		err = o.b.qp.Close()
+	}
+	e.must("close QP", err)
+	e.must("close the MR of a window whose QP was closed", o.mb.Close())
+	e.must("close window", o.w.Close())
+	e.works(c, d)
 }
 
 // windowRebound binds a window of type 1 anew as it is, and takes it back by a
