@@ -78,8 +78,9 @@ func (b *bell) wake(count uint32) {
 func (b *bell) doze() uint32 { return atomic.OrUint32(b.word, 1) | 1 }
 
 const (
-	// nap is how long a wait sleeps at most before it looks again, shortNap so
-	// where something has to be tried again.
+	// nap is how long a wait sleeps at most before it looks again, for the case of
+	// a peer that spoils the bell, shortNap so where something has to be tried
+	// again.
 	nap      = 50 * time.Millisecond
 	shortNap = time.Millisecond
 	// spinFast is how often a wait looks before it reads the clock.
@@ -175,5 +176,5 @@ func (o *opened) Await(ctx context.Context, ready func() bool) error {
 	if o.closed.Load() {
 		return verbs.ErrClosed
 	}
-	return o.await(ctx, func(bool) (bool, time.Duration, error) { return ready(), nap, nil })
+	return o.await(ctx, func(bool) (bool, time.Duration, error) { return ready(), o.nap, nil })
 }

@@ -90,7 +90,7 @@ func (c *completions) longest() time.Duration {
 			return shortNap
 		}
 	}
-	return nap
+	return c.host.nap
 }
 
 // overrun takes the QPs that use the CQ into error. They may hold their locks

@@ -10,6 +10,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"heddle/ib"
 	"heddle/verbs"
@@ -73,6 +74,7 @@ type opened struct {
 	lastPD   atomic.Uint32
 	senders  atomic.Int32 // peers that send datagrams
 	closed   atomic.Bool
+	nap      time.Duration // tests have long ones
 	tasks    sync.WaitGroup
 	waits    sync.WaitGroup // what uses the bell and may outlive all objects
 
@@ -85,7 +87,7 @@ type opened struct {
 
 // Open makes a context.
 func (device) Open() (verbs.Context, error) {
-	o := &opened{pairs: map[ib.QPN]*pair{}, lastQPN: 1}
+	o := &opened{pairs: map[ib.QPN]*pair{}, lastQPN: 1, nap: nap}
 	o.events.some = make(chan struct{}, 1)
 	o.pump = pump{wanted: make(chan struct{}, 1), stop: make(chan struct{})}
 	rand.Read(o.name[:])

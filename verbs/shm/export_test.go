@@ -8,9 +8,22 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"heddle/verbs"
 )
+
+// Bare has a context sleep until it is woken, and a QP kick nobody: without them
+// a wake-up that gets lost is a hang.
+func Bare(ctx verbs.Context, qps ...verbs.QP) {
+	ctx.(*opened).nap = time.Hour
+	for _, qp := range qps {
+		q := qp.(*pair)
+		q.sending.Lock()
+		q.stall.asked = true // and never answered
+		q.doneSending()
+	}
+}
 
 // Half is a peer that goes a part of the way to a connection, for tests that end
 // its process there.

@@ -246,6 +246,7 @@ var roles = map[string]func(n *node, peer hello, in *gob.Decoder) error{
 	"sink":    sink,
 	"blast":   blast,
 	"sleeper": sleeper,
+	"pong":    pong,
 }
 
 func TestMain(m *testing.M) {
@@ -255,8 +256,11 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	run := func() error { return runRole(roles[role]) }
-	if role == "half" {
+	switch role {
+	case "half":
 		run = half
+	case "burn":
+		run = burn
 	}
 	if err := run(); err != nil {
 		_, _ = os.Stderr.WriteString(role + ": " + err.Error() + "\n")

@@ -1,0 +1,162 @@
+//go:build linux && (amd64 || arm64)
+
+package shm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"heddle/verbs"
+)
+
+// pause goes on after a moment, of the length after which waits begin to sleep.
+func pause(random *rand.Rand) {
+	if random.IntN(3) == 0 {
+		return
+	}
+	long := time.Duration(random.Int64N(int64(2 * spinTime())))
+	for start := time.Now(); time.Since(start) < long; {
+		if random.IntN(64) == 0 {
+			runtime.Gosched()
+		}
+	}
+}
+
+const wakeRounds = 400
+
+// bareParty sleeps until it is woken.
+func bareParty(t *testing.T) *party {
+	p := newParty(t)
+	Bare(p.opened)
+	return p
+}
+
+func awaitOne(ctx context.Context, cq verbs.CQ) error {
+	var wcs [1]verbs.WC
+	if _, err := verbs.Await(ctx, cq, wcs[:]); err != nil {
+		return err
+	}
+	if wcs[0].Status != verbs.StatusOK {
+		return fmt.Errorf("completed with %v", wcs[0].Status)
+	}
+	return nil
+}
+
+// TestWaitersOfOneContext: two CQs and a word of memory, each waited for by a
+// goroutine of its own: each sleeps and is woken on its own account, whatever
+// happens to the others at that moment.
+func TestWaitersOfOneContext(t *testing.T) {
+	a, b := bareParty(t), bareParty(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	woken := [3]chan error{make(chan error), make(chan error), make(chan error)}
+	var senders [2]*pair
+	for i := range senders {
+		cq, err := b.CreateCQ(verbs.CQAttr{Depth: 16})
+		if err != nil {
+			t.Fatal(err)
+		}
+		qp, err := b.pd.CreateQP(verbs.QPAttr{Type: verbs.RC, SendCQ: cq, RecvCQ: cq, RecvWR: 8, SendWR: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = errors.Join(qp.Close(), cq.Close()) })
+		senders[i] = a.newPair(t, verbs.RC)
+		joinPairs(t, senders[i], qp.(*pair))
+		t.Cleanup(func() { _ = senders[i].Close() })
+		Bare(a.opened, senders[i])
+		go func() {
+			for range wakeRounds {
+				err := qp.PostRecv(&verbs.RecvWR{SGEs: []verbs.SGE{b.mr.SGE(0, 8)}})
+				woken[i] <- errors.Join(err, awaitOne(ctx, cq))
+			}
+		}()
+	}
+	word := (*uint64)(unsafe.Pointer(&b.mem.Bytes()[4096]))
+	go func() {
+		for i := range uint64(wakeRounds) {
+			woken[2] <- b.Await(ctx, func() bool { return atomic.LoadUint64(word) > i })
+		}
+	}()
+	value := (*uint64)(unsafe.Pointer(&a.mem.Bytes()[64]))
+	for i := range uint64(wakeRounds) {
+		for _, which := range random.Perm(3) {
+			pause(random)
+			wr := &verbs.SendWR{Op: verbs.OpSend, SGEs: []verbs.SGE{a.mr.SGE(0, 8)}}
+			q := senders[which%2]
+			if which == 2 {
+				atomic.StoreUint64(value, i+1)
+				wr = &verbs.SendWR{Op: verbs.OpWrite, SGEs: []verbs.SGE{a.mr.SGE(64, 8)}, RKey: b.mr.RKey(), RemoteAddr: b.mr.Addr() + 4096}
+			}
+			if err := q.PostSend(wr); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for which, c := range woken {
+			if err := <-c; err != nil {
+				t.Fatalf("round %d, waiter %d: %v", i, which, err)
+			}
+		}
+	}
+}
+
+// TestLateBuffers: a message is there before its buffer or after it, while a
+// goroutine goes to sleep, for a QP's own buffers and for those of an SRQ.
+func TestLateBuffers(t *testing.T) {
+	for name, shared := range map[string]bool{"own": false, "SRQ": true} {
+		t.Run(name, func(t *testing.T) { lateBuffers(t, shared) })
+	}
+}
+
+func lateBuffers(t *testing.T, shared bool) {
+	a, b := bareParty(t), bareParty(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	attr := verbs.QPAttr{Type: verbs.RC, SendCQ: b.cq, RecvCQ: b.cq, RecvWR: 8, SendWR: 8}
+	var buffers interface{ PostRecv(*verbs.RecvWR) error }
+	if shared {
+		srq, err := b.pd.CreateSRQ(verbs.SRQAttr{WR: 8, SGE: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = srq.Close() })
+		attr.SRQ, attr.RecvWR, buffers = srq, 0, srq
+	}
+	qp, err := b.pd.CreateQP(attr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !shared {
+		buffers = qp
+	}
+	x := a.newPair(t, verbs.RC)
+	joinPairs(t, x, qp.(*pair))
+	t.Cleanup(func() { _ = errors.Join(x.Close(), qp.Close()) })
+	Bare(a.opened, x)
+	woken, sent := make(chan error), make(chan error)
+	go func() {
+		for range wakeRounds {
+			woken <- awaitOne(ctx, b.cq)
+		}
+	}()
+	random, other := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)), rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
+	for i := range wakeRounds {
+		go func() {
+			pause(other)
+			sent <- x.PostSend(&verbs.SendWR{Op: verbs.OpSend, SGEs: []verbs.SGE{a.mr.SGE(0, 8)}})
+		}()
+		pause(random)
+		err := buffers.PostRecv(&verbs.RecvWR{SGEs: []verbs.SGE{b.mr.SGE(0, 8)}})
+		if err := errors.Join(err, <-sent, <-woken); err != nil {
+			t.Fatalf("round %d: %v", i, err)
+		}
+	}
+}
