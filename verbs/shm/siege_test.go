@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -139,7 +140,11 @@ func TestStowaways(t *testing.T) {
 		}
 		files := oddFiles(t, uint8(i))
 		var b [frameSize]byte
-		err = sendFiles(conn, b[:i%2*frameSize], files)
+		if i%2 == 0 {
+			err = sendNoBytes(conn, files)
+		} else {
+			err = sendFiles(conn, b[:], files)
+		}
 		if err := errors.Join(err, closeFiles(files)); err != nil {
 			t.Fatal(err)
 		}
@@ -153,6 +158,25 @@ func TestStowaways(t *testing.T) {
 	if !dropsTo(func() int { return openFiles(t) }, before) {
 		t.Errorf("%d descriptors, %d before", openFiles(t), before)
 	}
+}
+
+// sendNoBytes sends files alone, as the library of system calls does not.
+func sendNoBytes(conn *net.UnixConn, files []*os.File) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	oob, errno := rights(files), unix.Errno(0)
+	message := unix.Msghdr{Control: unsafe.SliceData(oob)}
+	message.SetControllen(len(oob))
+	err = raw.Write(func(fd uintptr) bool {
+		_, _, errno = unix.Syscall(unix.SYS_SENDMSG, fd, uintptr(unsafe.Pointer(&message)), 0)
+		return true
+	})
+	if errno != 0 {
+		err = errno
+	}
+	return err
 }
 
 // TestHugePages: a file of huge pages is refused, as a peer could make holes in

@@ -160,3 +160,72 @@ func lateBuffers(t *testing.T, shared bool) {
 		}
 	}
 }
+
+// TestBellCounts: who said that they sleep does not, when the bell has rung since
+// and somebody else says so.
+func TestBellCounts(t *testing.T) {
+	var b bell
+	if err := b.make(); err != nil {
+		t.Fatal(err)
+	}
+	first := b.doze()
+	b.ring()
+	if second := b.doze(); second == first {
+		t.Fatalf("two sleep on %d, of whom one was woken", first)
+	}
+	futexWait(b.word, first, time.Hour)
+	if err := b.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBusyReceiver: another goroutine is at a QP's ring, and looked there before
+// something came. Who goes to sleep then, and who feeds an SRQ, waits for it.
+func TestBusyReceiver(t *testing.T) {
+	a, b := bareParty(t), bareParty(t)
+	srq, err := b.pd.CreateSRQ(verbs.SRQAttr{WR: 8, SGE: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	qp, err := b.pd.CreateQP(verbs.QPAttr{Type: verbs.RC, SendCQ: b.cq, RecvCQ: b.cq, SendWR: 8, SRQ: srq})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, y := a.newPair(t, verbs.RC), qp.(*pair)
+	joinPairs(t, x, y)
+	Bare(a.opened, x)
+	wr, buffer := &verbs.SendWR{Op: verbs.OpSend, SGEs: []verbs.SGE{a.mr.SGE(0, 8)}}, &verbs.RecvWR{SGEs: []verbs.SGE{b.mr.SGE(0, 8)}}
+
+	got := make(chan error)
+	y.receiving.Lock()
+	err = errors.Join(srq.PostRecv(buffer), x.PostSend(wr)) // no QP is hungry, and nobody sleeps
+	go func() { got <- awaitOne(ctx, b.cq) }()
+	for start := time.Now(); b.bell.sleeps.Load() == 0 && time.Since(start) < 50*time.Millisecond; {
+		runtime.Gosched()
+	}
+	y.doneReceiving()
+	if err := errors.Join(err, <-got); err != nil {
+		t.Errorf("who went to sleep: %v", err)
+	}
+
+	err = x.PostSend(wr)
+	y.pull() // it is hungry
+	y.receiving.Lock()
+	go func() { got <- srq.PostRecv(buffer) }()
+	for start := time.Now(); time.Since(start) < 10*time.Millisecond; {
+		runtime.Gosched()
+	}
+	y.doneReceiving()
+	wcs := make([]verbs.WC, 1)
+	if err := errors.Join(err, <-got); err != nil {
+		t.Error(err)
+	}
+	if n, err := y.recvCQ.CQ.Poll(wcs); n != 1 || err != nil { // which does no work of QPs
+		t.Errorf("after an SRQ was fed: %d completions, %v", n, err)
+	}
+	if err := errors.Join(x.Close(), y.Close(), srq.Close()); err != nil {
+		t.Error(err)
+	}
+}
