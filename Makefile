@@ -8,7 +8,8 @@ SOAK  ?= 10m
 PREFIX ?= /usr/local
 
 # What make soak does beside fuzzing: seeds of chaos, their virtual hours, how
-# often heddle sm is killed, and the minutes that each hostile client has.
+# often heddle sm is killed, and as many peers of verbs/shm, and the minutes that
+# each hostile client has.
 SEEDS   ?= 100
 HOURS   ?= 10
 KILLS   ?= 1000
@@ -67,7 +68,7 @@ bench: build peers ## the tables of docs/benchmarks: routing engines, the emulat
 	bin/heddle bench sm --peer opensm
 	bin/heddle bench verbs --peer ucx
 
-soak: ## chaos for SEEDS times HOURS (100 x 10), KILLS of heddle sm (1000), hostile clients, verbs on arm64, each fuzz target for SOAK (10m)
+soak: ## chaos for SEEDS times HOURS (100 x 10), KILLS of heddle sm and of verbs/shm's peers (1000), hostile clients, verbs on arm64, each fuzz target for SOAK (10m)
 	scripts/soak $(SEEDS) $(HOURS) $(KILLS) $(HOSTILE) $(SOAK)
 
 arm64: ## the tests of verbs on arm64, under qemu-user

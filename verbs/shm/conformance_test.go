@@ -29,6 +29,19 @@ func TestConformanceTwoProcesses(t *testing.T) {
 	}})
 }
 
+// TestConformanceOtherWay: the near context, which sends and writes most, is of
+// another process.
+func TestConformanceOtherWay(t *testing.T) {
+	peer := verbstest.Start(t)
+	verbstest.Run(t, verbstest.Suite{Open: func(tb testing.TB) (near, far verbs.Context) {
+		near, err := peer.Open()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return near, open(tb)
+	}})
+}
+
 func open(tb testing.TB) verbs.Context {
 	tb.Helper()
 	ctx, err := openShm()

@@ -46,7 +46,11 @@
 // the same user could open it again. Nothing else is in a peer's hands: what it
 // writes into rings is checked, lengths are sealed, and it can spoil the QP that
 // it is connected to, and wake its context for nothing or keep it asleep for 50
-// milliseconds at a time. Who has no endpoint gets no further than the socket.
+// milliseconds at a time. Files of huge pages are refused: a peer could make holes
+// in them that cannot be filled again. Nothing waits for a peer to read its socket;
+// one that asks for regions and does not read the answers loses its connection.
+// Who has no endpoint gets no further than the socket, where 64 may wait for 5
+// seconds to say who they are; the oldest of them goes for the next.
 //
 // # Faults
 //
@@ -55,7 +59,8 @@
 // A peer that closes its QP in order is reported so too, but the QP stays until
 // the next request. A peer that is stopped, or does not come to run, for four
 // times Timeout and the retries fails a SEND in the same way; one-sided requests
-// do not notice.
+// do not notice. That time begins when the peer was asked to look at its ring, over
+// the socket, and has not said that it does.
 //
 // # What is not there
 //
