@@ -39,6 +39,12 @@ func TestConformanceOtherWay(t *testing.T) {
 			tb.Fatal(err)
 		}
 		return near, open(tb)
+	}, Deviations: []verbstest.Deviation{
+		{Test: "BadEndpoint", Reason: "a context that has ended does not reach the other process", Skip: true},
+		{Test: "OneSGEMore", Reason: "the numbers of an error stay in the other process"},
+		{Test: "Limits", Reason: "the numbers of an error stay in the other process"},
+		{Test: "V7", Reason: "the numbers of an error stay in the other process"},
+		{Test: "NoAllocs", Reason: "calls to another process allocate"},
 	}})
 }
 

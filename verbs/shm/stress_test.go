@@ -5,6 +5,7 @@ package shm_test
 import (
 	"context"
 	"encoding/gob"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -62,7 +63,8 @@ func wakeUps(t *testing.T, order pongOrder) {
 	ctx, cancel := context.WithTimeout(t.Context(), 120*time.Second)
 	defer cancel()
 	shm.Bare(a.ctx, a.qp)
-	if err := a.play(ctx, order, peer, true); err != nil {
+	err := a.play(ctx, order, peer, true)
+	if err := errors.Join(err, context.Cause(ctx)); err != nil { // the end of its time would have woken it
 		t.Error(err)
 	}
 }

@@ -46,7 +46,7 @@ func awaitOne(ctx context.Context, cq verbs.CQ) error {
 	if wcs[0].Status != verbs.StatusOK {
 		return fmt.Errorf("completed with %v", wcs[0].Status)
 	}
-	return nil
+	return context.Cause(ctx) // the end of its time would have woken it
 }
 
 // TestWaitersOfOneContext: two CQs and a word of memory, each waited for by a
@@ -83,7 +83,8 @@ func TestWaitersOfOneContext(t *testing.T) {
 	word := (*uint64)(unsafe.Pointer(&b.mem.Bytes()[4096]))
 	go func() {
 		for i := range uint64(wakeRounds) {
-			woken[2] <- b.Await(ctx, func() bool { return atomic.LoadUint64(word) > i })
+			err := b.Await(ctx, func() bool { return atomic.LoadUint64(word) > i })
+			woken[2] <- errors.Join(err, context.Cause(ctx))
 		}
 	}()
 	value := (*uint64)(unsafe.Pointer(&a.mem.Bytes()[64]))
