@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"heddle/verbs"
 )
@@ -33,7 +34,14 @@ type queues struct {
 	send, recv int
 	recvSGE    int
 	srq        verbs.SRQ
-	access     verbs.Access // what the peer may do
+	access     verbs.Access  // what the peer may do
+	notReady   time.Duration // after which it tries again when there was no receive
+}
+
+// parting is a protocol that has something to take back from a peer's queue pair
+// before that is closed.
+type parting interface {
+	part(p *Peer)
 }
 
 // end is what senders and receivers share: the device's objects, and peers.
@@ -208,6 +216,14 @@ func (e *end) waitMemory(ctx context.Context, ready func() bool) error {
 	e.unuse()
 	e.mu.Unlock()
 	return err
+}
+
+// longest is the longest message of those that a peer takes and the device sends.
+func (e *end) longest(n int) int {
+	if most := e.t.caps.MaxMessage; most > 0 {
+		return min(n, most)
+	}
+	return n
 }
 
 // newSalt is one that a peer's payload cannot know.

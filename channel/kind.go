@@ -102,7 +102,8 @@ type Features struct {
 	// PassiveSender and PassiveReceiver tell that the side posts and polls nothing
 	// for a message.
 	PassiveSender, PassiveReceiver bool
-	// Immediate tells that a message may carry a number beside its bytes.
+	// Immediate tells that a message may carry a number beside its bytes, where the
+	// device has what Needs.Imm says.
 	Immediate bool
 	// AsDelivered tells that messages come in the order in which the device
 	// delivers them, which Caps.DeliveryOrder is about. All other kinds give them
@@ -168,6 +169,9 @@ type Needs struct {
 	Room   verbs.Ops
 	Orders []Order
 	SRQ    bool
+	// Imm is the operation that a number beside a message goes by, 0 where it
+	// needs none of its own. A device without it has the channel, but not CommitImm.
+	Imm verbs.Op
 }
 
 // Kind is a protocol of a channel. The kinds are in kinds.go.
@@ -227,6 +231,18 @@ func (k *Kind) Missing(caps *verbs.Caps) *Refusal {
 		}
 	}
 	return nil
+}
+
+// missingImm is why a device cannot send a number beside a message, nil if it can.
+func (k *Kind) missingImm(caps *verbs.Caps) error {
+	switch {
+	case !k.Immediate:
+		return fmt.Errorf("an immediate: %w", ErrNotSupported)
+	case k.Needs.Imm != 0 && !caps.Can(verbs.RC, k.Needs.Imm):
+		return &Refusal{Kind: k.Name, Op: k.Needs.Imm}
+	default:
+		return nil
+	}
 }
 
 // Find gives the kind of a name.

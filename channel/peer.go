@@ -50,6 +50,7 @@ func (p *Peer) create() (err error) {
 	attr := verbs.QPAttr{
 		Type: verbs.RC, SendCQ: e.sends, RecvCQ: e.recvs, SRQ: q.srq, SendWR: max(q.send, 1), RecvWR: max(q.recv, 1),
 		SendSGE: 1, RecvSGE: max(q.recvSGE, 1), Inline: min(e.t.caps.MaxInline, 256), Access: access,
+		RNRTimer: q.notReady,
 	}
 	if p.qp, err = e.t.pd.CreateQP(attr); err != nil {
 		return err
@@ -123,6 +124,9 @@ func (p *Peer) leave() error {
 		return nil
 	}
 	p.left = true
+	if proto, ok := p.end.proto.(parting); ok && !p.end.closed.Load() {
+		proto.part(p)
+	}
 	err := p.qp.Close()
 	if p.attached {
 		p.end.proto.detach(p)

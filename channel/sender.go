@@ -30,6 +30,7 @@ type Sender struct {
 	p      sending
 	leased int // bytes of the lease that is out, -1 if none is
 	pause  pause
+	imm    uint32 // of the message that is committed
 }
 
 // NewSender makes a sender, which has no peer yet. The error is a *Refusal where
@@ -76,8 +77,12 @@ func (l Lease) Bytes() []byte { return l.b }
 func (l Lease) Commit(n int) error { return l.s.commit(n, nil) }
 
 // CommitImm sends a number beside the bytes, where the kind's Features have
-// Immediate.
-func (l Lease) CommitImm(n int, imm uint32) error { return l.s.commit(n, &imm) }
+// Immediate. Where the device has no way to do so the error is a *Refusal, and the
+// lease is still the caller's.
+func (l Lease) CommitImm(n int, imm uint32) error {
+	l.s.imm = imm
+	return l.s.commit(n, &l.s.imm)
+}
 
 // Abort gives the memory back.
 func (l Lease) Abort() {
@@ -174,11 +179,14 @@ func (s *Sender) tryCommit(n int, imm *uint32) error {
 		return fmt.Errorf("the lease is not out: %w", ErrInvalid)
 	case n < 0 || n > s.leased:
 		return fmt.Errorf("%d bytes of a lease of %d: %w", n, s.leased, ErrInvalid)
-	case imm != nil && !s.kind.Immediate:
-		return fmt.Errorf("an immediate: %w", ErrNotSupported)
 	case s.closed.Load():
 		s.unlease()
 		return ErrClosed
+	}
+	if imm != nil {
+		if err := s.kind.missingImm(&s.t.caps); err != nil {
+			return err
+		}
 	}
 	err := s.p.commit(n, imm)
 	if err == nil {

@@ -15,7 +15,9 @@ type stage struct {
 	// sector that is used now, all of them counted on.
 	used    [sectors]uint64
 	entered uint64
-	wr      verbs.SendWR
+	// signals has each request make a completion, for kinds that have no request
+	// whose completion tells of those before it.
+	signals bool
 }
 
 // sectors are the parts of a stage for which is known when they are free.
@@ -27,8 +29,11 @@ func (e *end) newStage(p *Peer, size int) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &stage{peer: p, memory: memory, length: uint64(memory.mem.Size()), wr: verbs.SendWR{SGEs: make([]verbs.SGE, 1)}}, nil
+	return &stage{peer: p, memory: memory, length: uint64(memory.mem.Size())}, nil
 }
+
+// staged is how large a stage is for messages that go to slots.
+func staged(slots, size int) int { return max(2*(padded(size)+overhead), min(slots*size, 1<<20)) }
 
 func (s *stage) sector(pos uint64) uint64 { return pos / (s.length / sectors) }
 
@@ -67,7 +72,7 @@ func (s *stage) send(wr *verbs.SendWR, skip, n int) error {
 	}
 	first, last := s.sector(s.pos), s.sector(s.pos+uint64(max(n, 1))-1)
 	// One that enters a sector has a completion, which tells of all before it.
-	if err := s.peer.post(wr, last > s.entered); err != nil {
+	if err := s.peer.post(wr, s.signals || last > s.entered); err != nil {
 		return err
 	}
 	for i := first; i <= last; i++ {
