@@ -5,19 +5,41 @@ import "heddle/verbs"
 // Kinds lists all kinds, in the order of the table. A new one is a line here.
 func Kinds() []*Kind {
 	return []*Kind{
+		&sendRecv,
+		&sendShared,
 		&ringZero,
 		&ringBell,
+		&ringFlag,
+		&ringImm,
+		&ringSend,
 		&fetchBell,
 		&fetchFlag,
 		&fetchSend,
 		&castBell,
 		&castFlag,
 		&castSend,
-		&ringFlag,
-		&ringImm,
-		&ringSend,
 		&ringCell,
 	}
+}
+
+var sendRecv = Kind{
+	Number: 1, Name: "send", Title: "Send/Recv", Family: SendRecv, Source: Paper,
+	Features: Features{
+		HRT: 1, SendRequests: 1, RecvRequests: 1, Blocking: true, CopySend: NoCopy, Memory: SlotsEach, Immediate: true,
+		AsDelivered: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpSend), Imm: verbs.OpSendImm},
+	sender: newSendSender, receiver: newSendReceiver,
+}
+
+var sendShared = Kind{
+	Number: 2, Name: "send-shared", Title: "Shared Send/Recv", Family: SendRecv, Source: Paper,
+	Features: Features{
+		HRT: 1, SendRequests: 1, RecvRequests: 1, Blocking: true, CopySend: NoCopy, Memory: SlotsShared, Immediate: true,
+		AsDelivered: true, Senders: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpSend), SRQ: true, Imm: verbs.OpSendImm},
+	sender: newSharedSendSender, receiver: newSharedReceiver,
 }
 
 var ringZero = Kind{

@@ -174,9 +174,15 @@ func memoryFor(t *testing.T, kind *Kind, senders int) int {
 func TestNoAllocs(t *testing.T) {
 	for _, kind := range Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
-			b, message := newBench(t, kind), make([]byte, 64)
+			b := newBench(t, kind)
 			round := func() {
-				if err := b.s.Send(t.Context(), message); err != nil {
+				l, err := b.s.Reserve(t.Context(), 64)
+				if err == nil && kind.Immediate {
+					err = l.CommitImm(64, 7)
+				} else if err == nil {
+					err = l.Commit(64)
+				}
+				if err != nil {
 					t.Fatal(err)
 				}
 				b.receive().Release()

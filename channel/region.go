@@ -2,6 +2,7 @@ package channel
 
 import (
 	"errors"
+	"fmt"
 
 	"heddle/verbs"
 )
@@ -40,6 +41,21 @@ func (e *end) register(mem *verbs.Memory, access verbs.Access) (*region, error) 
 	}
 	e.registered += mem.Size()
 	return &region{mem: mem, mr: mr, b: mem.Bytes()}, nil
+}
+
+// newSlots makes memory of slots, so many bytes in all, or takes what the caller
+// configured.
+func (e *end) newSlots(size int, access verbs.Access) (*region, error) {
+	mem := e.cfg.Memory
+	switch {
+	case mem == nil:
+		return e.newRegion(size, false, access)
+	case len(mem.Bytes()) < size:
+		return nil, fmt.Errorf("memory of %d bytes for slots of %d: %w", len(mem.Bytes()), size, ErrInvalid)
+	case mem.Addr()%8 != 0:
+		return nil, fmt.Errorf("memory at an address that is no multiple of 8: %w", ErrInvalid)
+	}
+	return e.register(mem, access)
 }
 
 func (r *region) remote() remote {
