@@ -233,4 +233,13 @@ func (s *castSender) append(n int) {
 
 func (s *castSender) abort() {}
 
-func (s *castSender) settled() (bool, error) { return true, nil }
+// settled tells whether all readers have given back all.
+func (s *castSender) settled() (bool, error) {
+	all := true
+	for _, c := range s.shares {
+		if c != nil && c.takes && s.counts(c, s.pos) {
+			all = all && c.back.value*8 >= s.pos
+		}
+	}
+	return all, nil
+}

@@ -107,21 +107,6 @@ func (s *castSendSender) commit(n int, _ *uint32) error {
 // it has words to READ by.
 func (s *castSendSender) part(c *share) { _ = s.notice.send(c.peer, len(s.ends)) }
 
-func (s *castSendSender) settled() (bool, error) {
-	all := true
-	for _, c := range s.shares {
-		if c == nil || !c.takes {
-			continue
-		}
-		ok, err := c.peer.settled()
-		if err != nil {
-			s.evict(c, err)
-		}
-		all = all && (ok || err != nil)
-	}
-	return all, nil
-}
-
 type castSendReader struct {
 	castReader
 	notices notices

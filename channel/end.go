@@ -53,8 +53,9 @@ type end struct {
 	recvs  verbs.CQ
 	proto  protocol
 	closed atomic.Bool
-	lost   atomic.Bool   // the only peer is gone
-	done   chan struct{} // closed with the end
+	waits  sync.WaitGroup // of those in waitMemory
+	lost   atomic.Bool    // the only peer is gone
+	done   chan struct{}  // closed with the end
 
 	mu         sync.Mutex
 	peers      []*Peer      // by index; nil for one that left; guarded by mu, as all below
@@ -183,8 +184,9 @@ func (e *end) freeUnused() error {
 	return e.proto.free()
 }
 
-// close ends it. All peers leave.
+// close ends it. All peers leave, and nobody waits any more when it returns.
 func (e *end) close() error {
+	defer e.waits.Wait()
 	if e.closed.Swap(true) {
 		return nil
 	}
@@ -210,11 +212,13 @@ func (e *end) waitMemory(ctx context.Context, ready func() bool) error {
 		return ErrClosed
 	}
 	e.use()
+	e.waits.Add(1)
 	e.mu.Unlock()
 	err := e.t.dev.Await(ctx, ready)
 	e.mu.Lock()
 	e.unuse()
 	e.mu.Unlock()
+	e.waits.Done()
 	return err
 }
 

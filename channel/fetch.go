@@ -136,7 +136,22 @@ func (s *fetchSender) word(n int) uint64 { return lettered(n, s.salt, s.sent, s.
 
 func (s *fetchSender) abort() {}
 
-func (s *fetchSender) settled() (bool, error) { return true, nil }
+// settled tells whether the reader is done with all messages.
+func (s *fetchSender) settled() (bool, error) {
+	switch {
+	case s.peer == nil || s.back.value == s.sent:
+		return true, nil
+	case s.peer.gone != nil:
+		return false, s.peer.gone
+	}
+	if err := s.back.look(); err != nil {
+		return false, err
+	}
+	if s.back.value < s.sent {
+		return false, s.back.ask()
+	}
+	return true, nil
+}
 
 // fetchReader is what the receivers share. It has as many slots as the sender, or
 // as few as it wants to.

@@ -50,6 +50,8 @@ func (r *apart) poll() (delivery, error) {
 	switch {
 	case missing == nil:
 		return r.deliver(n), nil
+	case err == nil && missing == ErrWouldBlock && r.asked == r.seq:
+		err = r.idle()
 	case err == nil || err == ErrWouldBlock:
 		err = missing
 	}

@@ -52,13 +52,6 @@ func (s *fetchSendSender) commit(n int, _ *uint32) error {
 	return err
 }
 
-func (s *fetchSendSender) settled() (bool, error) {
-	if s.peer == nil {
-		return true, nil
-	}
-	return s.peer.settled()
-}
-
 type fetchSendReader struct {
 	apart
 	notices notices

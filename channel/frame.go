@@ -17,6 +17,7 @@ const (
 	offerFrame                         // the hello of a channel's end
 	attachedFrame                      // the end is attached, or why it is not
 	finishFrame                        // how many messages were sent in all
+	knownFrame                         // that the peer knows that
 )
 
 func appendFrame(b []byte, kind frameType, name string, body []byte) ([]byte, error) {

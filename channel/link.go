@@ -31,11 +31,12 @@ type Link struct {
 
 // slot is what is known of the channel of a name.
 type slot struct {
-	ours          *Peer
-	taken         bool        // Attach was called
-	theirs        chan []byte // their hello, once
-	outcome       chan error  // what became of their Attach, once
-	offered, told bool
+	ours                   *Peer
+	taken                  bool          // Attach was called
+	theirs                 chan []byte   // their hello, once
+	outcome                chan error    // what became of their Attach, once
+	known                  chan struct{} // closed when they know that no more comes
+	offered, told, isKnown bool
 }
 
 // Limits of what a peer may have a link keep.
@@ -112,7 +113,7 @@ func (l *Link) take(name string) (*slot, error) {
 func (l *Link) slot(name string) *slot {
 	s := l.slots[name]
 	if s == nil {
-		s = &slot{theirs: make(chan []byte, 1), outcome: make(chan error, 1)}
+		s = &slot{theirs: make(chan []byte, 1), outcome: make(chan error, 1), known: make(chan struct{})}
 		l.slots[name] = s
 	}
 	return s
@@ -126,7 +127,7 @@ func (l *Link) forget(name string) {
 
 // join exchanges hellos, attaches, and exchanges what came of it.
 func (l *Link) join(ctx context.Context, name string, s *slot, p *Peer) error {
-	p.finished = func(count uint64) error { return l.write(finishFrame, name, appendCount(nil, count)) }
+	p.finished = func(ctx context.Context, count uint64) error { return l.finish(ctx, name, s, count) }
 	if err := l.write(offerFrame, name, p.Hello()); err != nil {
 		return err
 	}
@@ -155,6 +156,23 @@ func (l *Link) tell(name string, err error) error {
 	return l.write(attachedFrame, name, []byte(text[:min(len(text), maxName)]))
 }
 
+// finish tells the peer how many messages there are, and waits until it knows. One
+// that has gone itself does not need to.
+func (l *Link) finish(ctx context.Context, name string, s *slot, count uint64) error {
+	defer l.forget(name)
+	if l.write(finishFrame, name, appendCount(nil, count)) != nil {
+		return nil
+	}
+	select {
+	case <-s.known:
+		return nil
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // await takes what the peer says.
 func await[T any](ctx context.Context, l *Link, c <-chan T) (v T, err error) {
 	select {
@@ -173,6 +191,9 @@ func (l *Link) listen() {
 		kind, name, body, err := readFrame(l.conn)
 		if err == nil {
 			err = l.heard(kind, name, body)
+		}
+		if err == nil && kind == finishFrame {
+			err = l.write(knownFrame, name, nil)
 		}
 		if err != nil {
 			l.end(err)
@@ -219,6 +240,11 @@ func (l *Link) heard(kind frameType, name string, body []byte) error {
 		if s := l.slots[name]; s != nil && s.ours != nil {
 			s.ours.finish(count)
 			delete(l.slots, name)
+		}
+	case knownFrame:
+		if s := l.slots[name]; s != nil && !s.isKnown {
+			s.isKnown = true
+			close(s.known)
 		}
 	case refuseFrame:
 		return fmt.Errorf("the peer refuses: %q: %w", body, ErrInvalid)

@@ -29,10 +29,11 @@ type Peer struct {
 	gone                      error // why it is
 	inline                    int   // bytes of inline data
 	left                      bool
-	// finished tells the peer how many messages were sent to it, before it leaves;
+	// finished tells the peer how many messages were sent to it, before the queue pair
+	// is closed, and waits until it knows;
 	// base is how many had been sent to others when it came. It is nil where
 	// nobody carries it.
-	finished func(count uint64) error
+	finished func(ctx context.Context, count uint64) error
 	base     uint64
 	// total is how many messages the peer says that it has sent in all, once it
 	// has, came how many of them have come.
@@ -167,7 +168,9 @@ func (p *Peer) finish(total uint64) {
 	p.end.mu.Lock()
 	defer p.end.mu.Unlock()
 	p.total, p.hasTotal = total, true
-	p.rouse()
+	if p.came >= total { // else what is still to come wakes who waits
+		p.rouse()
+	}
 }
 
 // rouse has who waits for the only peer look again: what was posted to its queue

@@ -200,7 +200,8 @@ func (s *Sender) tryCommit(n int, imm *uint32) error {
 }
 
 // Flush waits until the devices of all peers have all that was committed; it may
-// not have been received. A passive sender's readers are waited for by nobody.
+// not have been received. Of a passive sender it waits until the readers have
+// fetched all.
 func (s *Sender) Flush(ctx context.Context) error {
 	for s.pause.reset(); ; {
 		s.mu.Lock()
@@ -227,18 +228,18 @@ func (s *Sender) Close() error {
 		return nil
 	}
 	s.linger(ctx)
-	return errors.Join(s.finish(), s.close())
+	return errors.Join(s.finish(ctx), s.close())
 }
 
 // finish tells the peers how many messages they have to wait for.
-func (s *Sender) finish() (err error) {
+func (s *Sender) finish(ctx context.Context) (err error) {
 	s.mu.Lock()
 	peers := slices.Clone(s.peers)
 	committed := s.committed
 	s.mu.Unlock()
 	for _, p := range peers {
 		if p != nil && p.finished != nil && p.gone == nil {
-			err = errors.Join(err, p.finished(committed-p.base))
+			err = errors.Join(err, p.finished(ctx, committed-p.base))
 		}
 	}
 	return err
