@@ -29,22 +29,17 @@ type Conn struct {
 // turn is a lock that is waited for until a deadline.
 type turn chan struct{}
 
-func (t turn) take(by *deadline) error {
-	for {
-		select {
-		case t <- struct{}{}:
-			return nil
-		default:
-		}
-		select {
-		case t <- struct{}{}:
-			return nil
-		case <-by.Done():
-			// It may have been put off since.
-			if err := by.Err(); err != nil {
-				return err
-			}
-		}
+func (t turn) take(by *moment) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-by.Done():
+		return by.Err()
 	}
 }
 
@@ -91,12 +86,13 @@ func (c *Conn) attach(ctx context.Context, name string, kind *Kind) error {
 
 // Read implements net.Conn.
 func (c *Conn) Read(b []byte) (n int, err error) {
-	if err := c.reading.take(c.readBy); err != nil {
+	by := c.readBy.moment()
+	if err := c.reading.take(by); err != nil {
 		return 0, c.failed("read", err)
 	}
 	defer c.hasRead()
 	for c.from == len(c.rest.Bytes()) {
-		if err := c.next(); err != nil {
+		if err := c.next(by); err != nil {
 			return 0, c.failed("read", err)
 		}
 		if len(b) == 0 {
@@ -112,12 +108,12 @@ func (c *Conn) Read(b []byte) (n int, err error) {
 }
 
 // next waits for the next message.
-func (c *Conn) next() error {
+func (c *Conn) next(by *moment) error {
 	c.drop()
-	if err := c.readBy.Err(); err != nil {
+	if err := by.Err(); err != nil {
 		return err
 	}
-	m, err := c.r.Receive(c.readBy)
+	m, err := c.r.Receive(by)
 	if err != nil {
 		return err
 	}
@@ -150,7 +146,8 @@ func (c *Conn) tidy() {
 
 // WriteTo implements io.WriterTo: messages are given to w where they are.
 func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
-	if err := c.reading.take(c.readBy); err != nil {
+	by := c.readBy.moment()
+	if err := c.reading.take(by); err != nil {
 		return 0, c.failed("read", err)
 	}
 	defer c.hasRead()
@@ -166,7 +163,7 @@ func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 				return n, io.ErrShortWrite
 			}
 		}
-		if err := c.next(); err != nil {
+		if err := c.next(by); err != nil {
 			if errors.Is(err, io.EOF) {
 				return n, nil
 			}
@@ -177,16 +174,17 @@ func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 
 // Write implements net.Conn.
 func (c *Conn) Write(b []byte) (n int, err error) {
-	if err := c.writing.take(c.writeBy); err != nil {
+	by := c.writeBy.moment()
+	if err := c.writing.take(by); err != nil {
 		return 0, c.failed("write", err)
 	}
 	defer c.writing.give()
-	if err := c.writeBy.Err(); err != nil {
+	if err := by.Err(); err != nil {
 		return 0, c.failed("write", err)
 	}
 	for n < len(b) {
 		piece := b[n:min(len(b), n+c.piece())]
-		l, err := c.s.Reserve(c.writeBy, len(piece))
+		l, err := c.s.Reserve(by, len(piece))
 		if err != nil {
 			return n, c.failed("write", err)
 		}

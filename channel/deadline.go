@@ -7,17 +7,27 @@ import (
 	"time"
 )
 
-// deadline is a context that can be given another deadline while it is waited
-// for, as those of a net.Conn can.
+// deadline is that of a net.Conn, which can be changed while it is waited for.
 type deadline struct {
 	mu    sync.Mutex
 	timer *time.Timer
-	done  chan struct{} // closed when the time is over; guarded by mu
-	over  bool
-	at    time.Time
+	next  *moment // guarded by mu
 }
 
-func newDeadline() *deadline { return &deadline{done: make(chan struct{})} }
+// moment is a context that ends with a deadline. One that has ended stays so; the
+// deadline then has another one.
+type moment struct{ done chan struct{} }
+
+func newDeadline() *deadline { return &deadline{next: newMoment()} }
+
+func newMoment() *moment { return &moment{make(chan struct{})} }
+
+// moment is what waits for the deadline wait for.
+func (d *deadline) moment() *moment {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.next
+}
 
 // set is the new time; zero is none.
 func (d *deadline) set(t time.Time) {
@@ -27,55 +37,52 @@ func (d *deadline) set(t time.Time) {
 		d.timer.Stop()
 		d.timer = nil
 	}
-	d.at = t
-	if d.over && (t.IsZero() || time.Until(t) > 0) {
-		d.over, d.done = false, make(chan struct{})
+	left := time.Until(t)
+	if d.next.Err() != nil {
+		if !t.IsZero() && left <= 0 {
+			return
+		}
+		d.next = newMoment()
 	}
-	switch left := time.Until(t); {
-	case t.IsZero() || d.over:
+	switch {
+	case t.IsZero():
 	case left <= 0:
-		d.end()
+		close(d.next.done)
 	default:
-		var timer *time.Timer
-		timer = time.AfterFunc(left, func() {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			if d.timer == timer && !d.over {
-				d.end()
-			}
-		})
-		d.timer = timer
+		d.start(left)
 	}
 }
 
-// end has the time be over; mu is held.
-func (d *deadline) end() {
-	d.over = true
-	close(d.done)
+// start has the time be over after a while, unless it is set anew before.
+func (d *deadline) start(left time.Duration) {
+	var timer *time.Timer
+	timer = time.AfterFunc(left, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.timer == timer && d.next.Err() == nil {
+			close(d.next.done)
+		}
+	})
+	d.timer = timer
 }
 
-// Deadline implements context.Context. It says nothing, as it may be another one
-// at any time.
-func (d *deadline) Deadline() (time.Time, bool) { return time.Time{}, false }
+// Deadline implements context.Context. It says nothing, as the time may be changed.
+func (m *moment) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Done implements context.Context.
-func (d *deadline) Done() <-chan struct{} {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.done
-}
+func (m *moment) Done() <-chan struct{} { return m.done }
 
 // Err implements context.Context.
-func (d *deadline) Err() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.over {
+func (m *moment) Err() error {
+	select {
+	case <-m.done:
 		return os.ErrDeadlineExceeded
+	default:
+		return nil
 	}
-	return nil
 }
 
 // Value implements context.Context.
-func (d *deadline) Value(any) any { return nil }
+func (m *moment) Value(any) any { return nil }
 
-var _ context.Context = (*deadline)(nil)
+var _ context.Context = (*moment)(nil)

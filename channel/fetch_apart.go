@@ -50,8 +50,6 @@ func (r *apart) poll() (delivery, error) {
 	switch {
 	case missing == nil:
 		return r.deliver(n), nil
-	case err == nil && missing == ErrWouldBlock && r.asked == r.seq:
-		err = r.idle()
 	case err == nil || err == ErrWouldBlock:
 		err = missing
 	}

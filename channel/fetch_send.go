@@ -111,6 +111,9 @@ func (r *fetchSendReader) look() error {
 		switch err {
 		case nil:
 		case ErrWouldBlock:
+			if _, ok := r.length(r.asked); !ok && r.asked == r.seq {
+				return r.idle()
+			}
 			return nil
 		default:
 			return err
