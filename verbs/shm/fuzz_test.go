@@ -357,16 +357,16 @@ func FuzzHandshake(f *testing.F) {
 		q := a.newPair(t, verbs.RC)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		connected := make(chan error, 1)
+		connected := make(chan struct{})
 		var conn *net.UnixConn
 		switch {
 		case how&0x80 != 0: // it is connected, and speaks then
 			in := intrude(t, q)
 			conn = in.conn
 			defer in.close() //nolint:errcheck // its socket is closed already
-			connected <- nil
+			close(connected)
 		case how%4 == 2: // it is come to
-			go func() { connected <- q.Connect(ctx, lure.AppendTo(nil)) }()
+			go connectAnyhow(ctx, q, &lure, connected)
 			var err error
 			if conn, err = listener.AcceptUnix(); err != nil {
 				t.Fatal(err)
@@ -377,13 +377,13 @@ func FuzzHandshake(f *testing.F) {
 				t.Fatal(err)
 			}
 			me := endpoint{Type: verbs.RC}
-			go func() { connected <- q.Connect(ctx, me.AppendTo(nil)) }()
+			go connectAnyhow(ctx, q, &me, connected)
 		}
 		speak(t, conn, q, how%4 != 0, data)
 		if err := errors.Join(conn.Close(), q.Close()); err != nil {
 			t.Fatal(err)
 		}
-		_ = <-connected // whatever came of it
+		<-connected
 		for start := time.Now(); openFiles(t) > before; {
 			if time.Since(start) > 10*time.Second {
 				t.Fatalf("%d descriptors, and %d before", openFiles(t), before)
@@ -393,6 +393,12 @@ func FuzzHandshake(f *testing.F) {
 			works(t, a, b)
 		}
 	})
+}
+
+// connectAnyhow connects, whatever comes of it.
+func connectAnyhow(ctx context.Context, q *pair, to *endpoint, done chan struct{}) {
+	_ = q.Connect(ctx, to.AppendTo(nil))
+	close(done)
 }
 
 // speak sends messages with files. With the secret, they are let through as if

@@ -167,6 +167,7 @@ func pauseFor(random *rand.Rand) {
 	}
 	long := time.Duration(random.IntN(200)) * time.Microsecond
 	for start := time.Now(); time.Since(start) < long; {
+		continue
 	}
 }
 
@@ -178,6 +179,7 @@ func burn() error {
 		over.Store(true)
 	}()
 	for !over.Load() {
+		continue
 	}
 	return nil
 }
