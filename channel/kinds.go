@@ -7,6 +7,10 @@ func Kinds() []*Kind {
 	return []*Kind{
 		&sendRecv,
 		&sendShared,
+		&slotBell,
+		&slotFlag,
+		&slotImm,
+		&slotSend,
 		&ringZero,
 		&ringBell,
 		&ringFlag,
@@ -40,6 +44,45 @@ var sendShared = Kind{
 	},
 	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpSend), SRQ: true, Imm: verbs.OpSendImm},
 	sender: newSharedSendSender, receiver: newSharedReceiver,
+}
+
+var slotBell = Kind{
+	Number: 3, Name: "slot-bell", Title: "Write slot inlined bell", Family: WriteSlot, Source: Paper,
+	Features: Features{
+		HRT: 1, SendRequests: 1, CopySend: WithGather, CopyRecv: NoCopy, Memory: SlotsEach, PassiveReceiver: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpWrite), Room: verbs.OpsOf(verbs.OpRead), Orders: []Order{BellLast}},
+	sender: newSlotBellSender, receiver: newSlotBellReceiver,
+}
+
+var slotFlag = Kind{
+	Number: 4, Name: "slot-flag", Title: "Write slot separate bell", Family: WriteSlot, Source: Reconstruction,
+	Features: Features{
+		HRT: 1, SendRequests: 2, CopySend: NoCopy, CopyRecv: NoCopy, Memory: SlotsEach, PassiveReceiver: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpWrite), Room: verbs.OpsOf(verbs.OpRead), Orders: []Order{PlacementOrder}},
+	sender: newSlotFlagSender, receiver: newSlotFlagReceiver,
+}
+
+var slotImm = Kind{
+	Number: 5, Name: "slot-imm", Title: "Write slot IMM", Family: WriteSlot, Source: Paper,
+	Features: Features{
+		HRT: 1, SendRequests: 1, RecvRequests: 1, Blocking: true, CopySend: NoCopy, CopyRecv: NoCopy, Memory: SlotsEach,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpWriteImm), Room: verbs.OpsOf(verbs.OpRead)},
+	sender: newSlotImmSender, receiver: newSlotImmReceiver,
+}
+
+var slotSend = Kind{
+	Number: 6, Name: "slot-send", Title: "Write slot + SEND", Family: WriteSlot, Source: Reconstruction,
+	Features: Features{
+		HRT: 1, SendRequests: 2, RecvRequests: 1, Blocking: true, CopySend: NoCopy, CopyRecv: NoCopy, Memory: SlotsEach,
+		Immediate: true,
+	},
+	Needs: Needs{
+		Ops: verbs.OpsOf(verbs.OpWrite, verbs.OpSend), Room: verbs.OpsOf(verbs.OpRead), Orders: []Order{CompletionOrder},
+	},
+	sender: newSlotSendSender, receiver: newSlotSendReceiver,
 }
 
 var ringZero = Kind{
