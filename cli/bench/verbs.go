@@ -45,6 +45,7 @@ type verbsRow struct {
 	ucx                 peer.UCXRun // beside, if any
 	ucxValue            func(peer.UCXResult) float64
 	socket              bool // a Unix socket beside
+	awake               bool // idle CPUs do not stop
 }
 
 // verbsStage is two ends of a device, and what was measured so far.
@@ -93,7 +94,14 @@ func (v *Verbs) Measure(ctx context.Context, d VerbsDevice) (list []Figure, err 
 
 // rows are the figures that the device has.
 func (s *verbsStage) rows() (list []verbsRow) {
+	stop, err := keepAwake()
+	if err == nil {
+		err = stop()
+	}
 	for _, r := range verbsRows() {
+		if r.awake && err != nil {
+			continue // it is not allowed
+		}
 		switch {
 		case s.device.Alone:
 			r.spec.Iters /= 50 // such devices are simulated
@@ -116,15 +124,29 @@ func (s *verbsStage) run(ctx context.Context, rows []verbsRow, run int) error {
 	for i := range rows {
 		r := &rows[i]
 		s.watch("%s: %s, %s, run %d of %d", s.device.name(), r.group, r.metric, run+1, s.Runs)
-		got, err := s.link.Run(s.end, r.spec)
-		if err != nil {
+		if err := s.measure(ctx, i, r, run); err != nil {
 			return fmt.Errorf("%s, %s: %w", r.group, r.metric, err)
 		}
-		s.ours[i] = append(s.ours[i], r.value(got))
-		s.allocs[i] = max(s.allocs[i], got.Allocs)
-		if err := s.beside(ctx, r, run); err != nil {
-			return fmt.Errorf("beside %s, %s: %w", r.group, r.metric, err)
+	}
+	return nil
+}
+
+func (s *verbsStage) measure(ctx context.Context, i int, r *verbsRow, run int) (err error) {
+	if r.awake {
+		stop, err := keepAwake()
+		if err != nil {
+			return err
 		}
+		defer stop() //nolint:errcheck // the next row would tell
+	}
+	got, err := s.link.Run(s.end, r.spec)
+	if err != nil {
+		return err
+	}
+	s.ours[i] = append(s.ours[i], r.value(got))
+	s.allocs[i] = max(s.allocs[i], got.Allocs)
+	if err := s.beside(ctx, r, run); err != nil {
+		return fmt.Errorf("beside it: %w", err)
 	}
 	return nil
 }
@@ -152,7 +174,9 @@ func (s *verbsStage) beside(ctx context.Context, r *verbsRow, run int) error {
 	return nil
 }
 
-func (r *verbsRow) peerKey() string { return fmt.Sprint(r.socket, r.group, r.ucx.Test, r.ucx.Size) }
+func (r *verbsRow) peerKey() string {
+	return fmt.Sprint(r.socket, r.awake, r.group, r.ucx.Test, r.ucx.Size)
+}
 
 // figures are the medians, and the allocations after them.
 func (s *verbsStage) figures(rows []verbsRow) []Figure {

@@ -34,7 +34,9 @@ func verbsRows() (list []verbsRow) {
 	for _, size := range []int{64 << 10, 1 << 20} {
 		list = append(list, bandwidthRow(verbs.OpWrite, size), bandwidthRow(verbs.OpSend, size))
 	}
-	list = append(list, wakeRow(verbs.OpWrite), wakeRow(verbs.OpSend))
+	for _, awake := range []bool{false, true} {
+		list = append(list, wakeRow(verbs.OpWrite, awake), wakeRow(verbs.OpSend, awake))
+	}
 	return append(list, otherRows()...)
 }
 
@@ -73,9 +75,13 @@ func bandwidthRow(op verbs.Op, size int) verbsRow {
 	}
 }
 
-func wakeRow(op verbs.Op) verbsRow {
+func wakeRow(op verbs.Op, awake bool) verbsRow {
+	group := "one way to a receiver that sleeps"
+	if awake {
+		group += ", idle CPUs kept awake"
+	}
 	return verbsRow{
-		group: "one way to a receiver that sleeps", metric: op.String(), unit: "us",
+		group: group, metric: op.String(), unit: "us", awake: awake,
 		spec: perf.Spec{Test: perf.Wake, Op: op, Iters: wakes}, value: microseconds, socket: true,
 	}
 }

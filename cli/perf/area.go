@@ -26,8 +26,8 @@ type area struct {
 }
 
 const (
-	line = 64 // bytes of the CPU's cache, at most
-	lead = 48 // for a datagram's GRH
+	line = 128 // bytes that CPUs fetch together at most: two lines of the cache
+	lead = 48  // for a datagram's GRH
 )
 
 // shape is an area for a spec, without memory.
