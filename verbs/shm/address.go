@@ -79,7 +79,7 @@ func (q *pair) datagram(wr *verbs.SendWR) verbs.Status {
 	if a.link == nil {
 		return verbs.StatusLocalQPOperation
 	}
-	out := &a.link.out
+	out := a.link.out
 	room, err := out.room(16, n)
 	if err != nil || room == nil || wr.RemoteQPN != a.to.QPN {
 		return verbs.StatusOK // it is lost
@@ -95,7 +95,8 @@ func (q *pair) datagram(wr *verbs.SendWR) verbs.Status {
 	binary.NativeEndian.PutUint32(room[wordSize+4:], uint32(q.self.QPN))
 	binary.NativeEndian.PutUint64(room[wordSize+8:], uint64(wr.Imm))
 	copyParts(room[wordSize+16:][:n], q.parts, 0)
+	out.clearNext(room)
 	out.publish(room, datagramKind, flags, n)
-	a.link.tell()
+	a.link.bell.tell()
 	return verbs.StatusOK
 }

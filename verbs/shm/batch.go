@@ -43,16 +43,17 @@ func (b *batch) flush() {
 	b.cq.host.bell.ring()
 }
 
-// doneSending gives up the send lock: what was published and completed until
+// doneSending gives up the send lock, or its mu: what was published and completed until
 // then is told of now.
 func (q *pair) doneSending() {
 	if q.silent {
 		q.silent = false
 		if l := q.link.Load(); l != nil {
-			l.tell()
+			l.bell.tell()
 		}
 	}
 	q.sends.flush()
+	q.sending.kept = q.posted.Len() > 0
 	q.sending.Unlock()
 }
 
@@ -60,11 +61,4 @@ func (q *pair) doneSending() {
 func (q *pair) doneReceiving() {
 	q.recvs.flush()
 	q.receiving.Unlock()
-}
-
-// tell wakes the peer for what was published. The store is the barrier between
-// that and the look at the bell.
-func (l *link) tell() {
-	l.barrier.Store(0)
-	l.bell.ring()
 }

@@ -29,6 +29,11 @@ type bell struct {
 	file *os.File // of our own only
 	page *mapping
 	word *uint32
+	// fences is 1 where who sleeps here has all who may ring pass a barrier
+	// before; lax, that it is, and that this process is among them.
+	fences *uint32
+	lax    bool
+	fence  atomic.Uint32 // what is stored there for a barrier
 	// sleeps counts what sleeps here, for tests.
 	sleeps atomic.Int64
 }
@@ -37,7 +42,11 @@ func (b *bell) make() (err error) {
 	if b.file, err = newFile("bell", pageBytes); err != nil {
 		return err
 	}
-	return b.use(b.file)
+	if err = b.use(b.file); err == nil && joinBarriers() {
+		atomic.StoreUint32(b.fences, 1)
+		b.lax = true
+	}
+	return err
 }
 
 // use maps a bell, which may be a peer's.
@@ -47,6 +56,8 @@ func (b *bell) use(file *os.File) (err error) {
 	}
 	if b.page, err = mapFile(file, 0, pageBytes, 1, true); err == nil {
 		b.word = (*uint32)(unsafe.Pointer(&b.page.bytes[0]))
+		b.fences = (*uint32)(unsafe.Pointer(&b.page.bytes[fencesAt]))
+		b.lax = atomic.LoadUint32(b.fences) == 1 && joinBarriers()
 	}
 	return err
 }
@@ -66,6 +77,14 @@ func (b *bell) ring() {
 	}
 }
 
+// tell is ring after stores that were not by sync/atomic, but came in order.
+func (b *bell) tell() {
+	if !b.lax {
+		b.fence.Store(0)
+	}
+	b.ring()
+}
+
 // wake wakes all. Where the word has changed, another one wakes them, or they
 // have begun to sleep since, and have looked after what this one stored.
 func (b *bell) wake(count uint32) {
@@ -75,9 +94,17 @@ func (b *bell) wake(count uint32) {
 }
 
 // doze says that somebody is about to sleep; the sleep is for the value given.
-func (b *bell) doze() uint32 { return atomic.OrUint32(b.word, 1) | 1 }
+func (b *bell) doze() uint32 {
+	count := atomic.OrUint32(b.word, 1) | 1
+	if b.lax {
+		barrierAll()
+	}
+	return count
+}
 
 const (
+	// fencesAt is where in the page.
+	fencesAt = 64
 	// nap is how long a wait sleeps at most before it looks again, for the case of
 	// a peer that spoils the bell, shortNap so where something has to be tried
 	// again.

@@ -19,6 +19,7 @@ type completions struct {
 	*queue.CQ
 	host  *opened
 	users atomic.Pointer[[]*pair] // QPs that have it for either queue
+	polls uint32                  // guarded as Poll is
 	once  sync.Once
 	mu    sync.Mutex // for changes of users
 }
@@ -48,10 +49,30 @@ func (c *completions) leave(q *pair) {
 	c.users.Store(&list)
 }
 
+// pollsAWork is after how many calls of Poll that find the CQ full of work the QPs
+// are looked after nevertheless.
+const pollsAWork = 16
+
 // Poll implements verbs.CQ.
-func (c *completions) Poll(into []verbs.WC) (int, error) {
-	c.work(false)
-	return c.CQ.Poll(into)
+func (c *completions) Poll(into []verbs.WC) (n int, err error) {
+	if c.polls++; c.Some() {
+		if n, err = c.CQ.Poll(into); n == len(into) && c.polls%pollsAWork != 0 || err != nil {
+			return n, err
+		}
+	}
+	for _, q := range c.pairs() {
+		if q.sendCQ == c {
+			q.push(false)
+		}
+		if q.recvCQ == c {
+			n += q.pull(into[n:])
+		}
+	}
+	if n > 0 && !c.Some() {
+		return n, nil
+	}
+	more, err := c.CQ.Poll(into[n:])
+	return n + more, err
 }
 
 // work does what its QPs have to do; slow is for who calls it seldom, and may
@@ -63,7 +84,7 @@ func (c *completions) work(slow bool) {
 		case q.recvCQ == c && slow:
 			q.look()
 		case q.recvCQ == c:
-			q.pull()
+			q.pull(nil)
 		}
 		if q.sendCQ == c {
 			q.push(slow)
@@ -86,7 +107,7 @@ func (c *completions) Wait(ctx context.Context) error {
 // longest is how long a wait may sleep.
 func (c *completions) longest() time.Duration {
 	for _, q := range c.pairs() {
-		if q.sendCQ == c && q.unfinished.Load() > 0 {
+		if q.sendCQ == c && q.unfinished() > 0 {
 			return shortNap
 		}
 	}

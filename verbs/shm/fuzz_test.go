@@ -135,7 +135,7 @@ func (in *intruder) store(a action) {
 	case doStore4:
 		atomic.StoreUint32((*uint32)(at), uint32(a.value))
 	case doStore1:
-		store8((*byte)(at), uint8(a.value))
+		release8((*byte)(at), uint8(a.value))
 	}
 }
 

@@ -154,7 +154,7 @@ func (q *pair) hear(g *greeting) {
 		f, files, err = receive(g.conn)
 		_ = closeFiles(files)
 		if f.Kind == kickFrame {
-			q.pull()
+			q.pull(nil)
 		}
 	}
 	q.removeGuest(l)

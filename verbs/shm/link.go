@@ -20,16 +20,15 @@ import (
 type link struct {
 	conn     *net.UnixConn
 	mappings [3]*mapping
-	out      writer // under the send lock of the QP, as remotes, asking and denied
-	in       reader // under the receive lock
-	bell     bell   // the peer's
-	board    board  // the peer's
+	out      *writer // under the send lock of the QP, as remotes, asking and denied
+	in       reader  // under the receive lock
+	bell     bell    // the peer's
+	board    board   // the peer's
 	access   verbs.Access
 	rnr      time.Duration
 	remotes  []*target
 	asking   uint64 // key of the region that the peer is asked for, and 1<<32; 0 for none
 	denied   uint64 // so of one that it does not have
-	barrier  atomic.Uint32
 	gone     atomic.Bool
 	done     chan struct{} // closed when nobody serves the link any more
 }

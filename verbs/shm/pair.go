@@ -25,12 +25,14 @@ type pair struct {
 	state          atomic.Int32
 	closed         atomic.Bool
 	link           atomic.Pointer[link] // of RC and UC, while connected
-	unfinished     atomic.Int32         // requests of sending and flying
 
-	sending sync.Mutex
+	// Whoever posts owns sending. Flying is taken from with its mu alone, which
+	// guards stall and sends as well.
+	sending biased
+	flying  flights
+	waiting atomic.Int32 // requests in posted
 	posted  *queue.Sends // guarded by sending, as all to the blank line
 	sent    int          // bytes of its first request that are in the ring
-	flying  flights
 	stall   stall
 	parts   [][]byte
 	sends   batch // completions
@@ -80,10 +82,12 @@ func (d *domain) CreateQP(a verbs.QPAttr) (verbs.QP, error) {
 	}
 	q := &pair{
 		host: d.host, domain: d, attr: a, sendCQ: sendCQ, recvCQ: recvCQ, srq: srq,
-		posted: queue.NewSends(&a), flying: newFlights(a.SendWR), parts: make([][]byte, 0, max(a.SendSGE, 1)),
+		posted: queue.NewSends(&a), parts: make([][]byte, 0, max(a.SendSGE, 1)),
 		buffers: queue.NewRecvs(a.RecvWR, a.RecvSGE), arrived: make(chan struct{}, 1),
 	}
 	q.sends, q.recvs = newBatch(sendCQ, &q.closed), newBatch(recvCQ, &q.closed)
+	q.flying.make(a.SendWR)
+	q.sending.lax = d.host.bell.lax
 	q.current.SGEs = make([]verbs.SGE, 0, maxSGE)
 	q.state.Store(int32(verbs.Init))
 	if err := d.host.enter(q); err != nil {
@@ -230,7 +234,7 @@ func (q *pair) reset() {
 	}
 	q.flying.clear()
 	q.sent, q.stall = 0, stall{}
-	q.unfinished.Store(0)
+	q.count()
 	q.doneSending()
 	q.receiving.Lock()
 	for q.buffers.Len() > 0 {

@@ -8,21 +8,6 @@ import (
 	"unsafe"
 )
 
-// store8 and store16 are what sync/atomic lacks: stores that come after all
-// before them, and before loads of sync/atomic after them.
-//
-//go:noescape
-func store8(at *byte, v uint8)
-
-//go:noescape
-func store16(at *byte, v uint16)
-
-// release is a store that comes after all before it, and nothing more: on amd64
-// sync/atomic has no such thing.
-//
-//go:noescape
-func release(at *uint64, v uint64)
-
 // place copies the parts, which fill dst, there: in any order, and then the
 // longest aligned word that ends where dst does, in one piece.
 func place(dst []byte, parts [][]byte) {
@@ -65,18 +50,18 @@ func tailOf(b []byte) int {
 	return min(len(b), 1)
 }
 
-// storeTail stores a word, whose place is aligned, as a release and a full
-// barrier: what comes after it may look whether somebody sleeps.
+// storeTail stores a word, whose place is aligned, after all that was stored
+// before.
 func storeTail(dst, src []byte) {
 	switch len(dst) {
 	case 8:
-		atomic.StoreUint64((*uint64)(unsafe.Pointer(&dst[0])), binary.NativeEndian.Uint64(src))
+		release((*uint64)(unsafe.Pointer(&dst[0])), binary.NativeEndian.Uint64(src))
 	case 4:
-		atomic.StoreUint32((*uint32)(unsafe.Pointer(&dst[0])), binary.NativeEndian.Uint32(src))
+		release32(&dst[0], binary.NativeEndian.Uint32(src))
 	case 2:
-		store16(&dst[0], binary.NativeEndian.Uint16(src))
+		release16(&dst[0], binary.NativeEndian.Uint16(src))
 	case 1:
-		store8(&dst[0], src[0])
+		release8(&dst[0], src[0])
 	}
 }
 

@@ -19,18 +19,9 @@ const (
 	blocked         // it has to be tried again
 )
 
-// PostSend implements verbs.QP.
-func (q *pair) PostSend(wr *verbs.SendWR) error {
-	q.sending.Lock()
-	err := q.post(wr)
-	q.doneSending()
-	q.settle()
-	return err
-}
-
-// PostSends implements verbs.QP.
-func (q *pair) PostSends(wrs []verbs.SendWR) (n int, err error) {
-	q.sending.Lock()
+// postAll posts what is not done at once.
+func (q *pair) postAll(wrs []verbs.SendWR) (n int, err error) {
+	q.sending.mu.Lock()
 	for n < len(wrs) {
 		if err = q.post(&wrs[n]); err != nil {
 			break
@@ -42,7 +33,7 @@ func (q *pair) PostSends(wrs []verbs.SendWR) (n int, err error) {
 	return n, err
 }
 
-// post does a request, or keeps it for later; sending is held.
+// post does a request, or keeps it for later; sending.mu is held.
 func (q *pair) post(wr *verbs.SendWR) error {
 	if err := wr.Check(&q.attr, &capabilities); err != nil {
 		return err
@@ -81,7 +72,11 @@ func (q *pair) post(wr *verbs.SendWR) error {
 }
 
 // count keeps what is read without the lock.
-func (q *pair) count() { q.unfinished.Store(int32(q.flying.len() + q.posted.Len())) }
+func (q *pair) count() {
+	if n := int32(q.posted.Len()); n != q.waiting.Load() {
+		q.waiting.Store(n)
+	}
+}
 
 // finish completes a request, at once or in its turn.
 func (q *pair) finish(wr *verbs.SendWR, how outcome, status verbs.Status) {
@@ -93,11 +88,12 @@ func (q *pair) finish(wr *verbs.SendWR, how outcome, status verbs.Status) {
 		}
 		return
 	case how == done:
-		q.flying.add(flight{id: wr.ID, op: wr.Op, signaled: signaled, n: wr.Length(), status: status})
+		*q.flying.add() = flight{id: wr.ID, op: wr.Op, signaled: signaled, n: uint32(wr.Length()), status: status}
+		q.flying.sent()
 	default:
-		q.flying.add(flight{id: wr.ID, op: wr.Op, signaled: signaled, n: wr.Length(), end: q.link.Load().out.pos})
+		*q.flying.add() = flight{id: wr.ID, op: wr.Op, signaled: signaled, n: uint32(wr.Length()), end: q.link.Load().out.pos.Load()}
+		q.flying.sent()
 	}
-	q.count()
 	if status != verbs.StatusOK {
 		q.retire(q.link.Load())
 	}
@@ -130,7 +126,7 @@ func (q *pair) execute(wr *verbs.SendWR) (outcome, verbs.Status) {
 	if n > maxMessage {
 		return done, verbs.StatusLocalLength
 	}
-	if q.flying.len() > 0 && l.out.rnr.Load() == l.out.seen+1 {
+	if q.flying.len() > 0 && l.out.refuses() {
 		return blocked, 0 // the peer refuses what is before, and this as well
 	}
 	switch wr.Op {
@@ -222,9 +218,10 @@ func (q *pair) send(l *link, wr *verbs.SendWR, n int) (outcome, verbs.Status) {
 			binary.NativeEndian.PutUint64(room[wordSize:], uint64(wr.Imm))
 		}
 		copyParts(room[wordSize+more:][:piece], q.parts, q.sent)
+		l.out.clearNext(room)
 		l.out.publish(room, sendKind, flags, piece)
 		if q.silent = true; piece == maxPiece {
-			l.tell() // the peer may begin
+			l.bell.tell() // the peer may begin
 		}
 		if q.sent += piece; flags&lastFlag != 0 {
 			q.sent = 0
@@ -301,7 +298,7 @@ func (q *pair) write(l *link, wr *verbs.SendWR, n int) (outcome, verbs.Status) {
 		return how, status
 	}
 	place(b, q.parts)
-	l.bell.ring()
+	l.bell.tell()
 	return done, verbs.StatusOK
 }
 
@@ -328,6 +325,7 @@ func (q *pair) writeImm(l *link, wr *verbs.SendWR, n int) (outcome, verbs.Status
 	}
 	binary.NativeEndian.PutUint32(room[wordSize:], wr.Imm)
 	binary.NativeEndian.PutUint32(room[wordSize+4:], uint32(n))
+	l.out.clearNext(room)
 	l.out.publish(room, writeImmKind, flags, 0)
 	q.silent = true
 	return q.sentAll(), verbs.StatusOK

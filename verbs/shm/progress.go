@@ -3,6 +3,8 @@
 package shm
 
 import (
+	"math/bits"
+	"sync/atomic"
 	"time"
 
 	"heddle/verbs"
@@ -14,27 +16,28 @@ type flight struct {
 	op       verbs.Op
 	signaled bool
 	status   verbs.Status
-	n        int
+	n        uint32
 	end      uint64 // of its records in the ring, 0 for one that is done
 }
 
-// flights are such requests, in order.
+// flights are such requests, in order: who posts adds them, and who completes
+// takes them, perhaps at the same time.
 type flights struct {
-	ring        []flight
-	first, next uint64
+	ring        []flight // a power of two
+	first, next atomic.Uint64
 }
 
-func newFlights(n int) flights { return flights{ring: make([]flight, n)} }
+func (f *flights) make(n int) { f.ring = make([]flight, 1<<bits.Len(uint(n-1))) }
 
-func (f *flights) len() int      { return int(f.next - f.first) }
-func (f *flights) front() flight { return f.ring[f.first%uint64(len(f.ring))] }
-func (f *flights) pop()          { f.first++ }
-func (f *flights) clear()        { f.first = f.next }
+func (f *flights) at(i uint64) *flight { return &f.ring[i&uint64(len(f.ring)-1)] }
+func (f *flights) len() int            { return int(f.next.Load() - f.first.Load()) }
+func (f *flights) front() *flight      { return f.at(f.first.Load()) }
+func (f *flights) pop()                { set(&f.first, f.first.Load()+1) }
+func (f *flights) clear()              { set(&f.first, f.next.Load()) }
 
-func (f *flights) add(x flight) {
-	f.ring[f.next%uint64(len(f.ring))] = x
-	f.next++
-}
+// add makes room for one; sent is when it is filled in.
+func (f *flights) add() *flight { return f.at(f.next.Load()) }
+func (f *flights) sent()        { set(&f.next, f.next.Load()+1) }
 
 // stall is how long the peer of a QP has let it wait.
 type stall struct {
@@ -56,21 +59,24 @@ const (
 	pollsAClock = 256
 )
 
+// unfinished is how many requests have not completed.
+func (q *pair) unfinished() int { return q.flying.len() + int(q.waiting.Load()) }
+
 // push does what is to be done for the requests of the QP, unless another
 // goroutine does so. Slow is for who calls it seldom.
 func (q *pair) push(slow bool) {
-	if q.unfinished.Load() == 0 {
+	if q.unfinished() == 0 {
 		return
 	}
-	if q.sending.TryLock() {
+	if q.sending.mu.TryLock() {
 		q.advance(slow)
 		q.doneSending()
 		q.settle()
 	}
 }
 
-// advance completes what the peer took, and does what was kept for later;
-// sending is held.
+// advance completes what the peer took, and does what was kept for later: as
+// long as there is such, who posts comes by sending.mu, which is held.
 func (q *pair) advance(slow bool) {
 	l := q.link.Load()
 	if l == nil && q.attr.Type != verbs.UD {
@@ -79,7 +85,7 @@ func (q *pair) advance(slow bool) {
 		}
 		return
 	}
-	before, left := q.flying.first, q.posted.First()
+	before, left := q.flying.first.Load(), q.posted.First()
 	q.retire(l)
 	for q.posted.Len() > 0 && q.now() == verbs.RTS {
 		wr := q.posted.At(q.posted.First())
@@ -96,51 +102,53 @@ func (q *pair) advance(slow bool) {
 	}
 	q.count()
 	switch {
-	case before != q.flying.first || left != q.posted.First():
+	case before != q.flying.first.Load() || left != q.posted.First():
 		q.stall = stall{ticks: q.stall.ticks, asked: q.stall.asked}
-	case q.unfinished.Load() > 0:
+	case q.unfinished() > 0:
 		if q.stall.polls++; slow || q.stall.polls%pollsAClock == 0 {
 			q.stalled(l, time.Now(), slow)
 		}
 	}
 }
 
-// retire completes requests in order, as far as the peer took them.
+// retire completes requests in order, as far as the peer took them; sending.mu
+// is held, and others may be posted meanwhile.
 func (q *pair) retire(l *link) {
-	if q.flying.len() == 0 {
+	first, next := q.flying.first.Load(), q.flying.next.Load()
+	if first == next {
 		return
 	}
-	fail := uint32(0)
+	fail, acked := uint32(0), uint64(0)
 	if l != nil {
 		fail = l.out.fail.Load()
-		if l.out.refresh() != nil {
+		if l.out.refresh(&l.out.acked) != nil {
 			q.failFirst(verbs.StatusBadResponse)
 			return
 		}
+		acked = l.out.acked
 	}
-	for q.flying.len() > 0 {
-		f := q.flying.front()
-		switch {
-		case f.status != verbs.StatusOK:
-			q.failFirst(f.status)
-			return
-		case f.end == 0 || l != nil && f.end <= l.out.seen:
-			q.flying.pop()
-			q.complete(f.id, f.op, f.signaled, verbs.StatusOK, f.n)
-		case fail != 0:
-			q.failFirst(refusal(fail))
-			return
-		default:
-			q.count()
-			return
+	for ; first != next; first++ {
+		f := q.flying.at(first)
+		if f.status != verbs.StatusOK || f.end > acked {
+			break
 		}
+		q.complete(f.id, f.op, f.signaled, verbs.StatusOK, int(f.n))
 	}
-	q.count()
-	q.drained()
+	q.sends.flush() // before who posts sees that it may complete by itself
+	set(&q.flying.first, first)
+	switch {
+	case first == next:
+		q.drained()
+	case q.flying.at(first).status != verbs.StatusOK:
+		q.failFirst(q.flying.at(first).status)
+	case fail != 0:
+		q.failFirst(refusal(fail))
+	}
 }
 
-// failFirst ends the oldest request, and with it the queue; sending is held.
+// failFirst ends the oldest request, and with it the queue; sending.mu is held.
 func (q *pair) failFirst(status verbs.Status) {
+	q.sending.bar()
 	if q.flying.len()+q.posted.Len() == 0 {
 		return
 	}
@@ -158,8 +166,8 @@ func (q *pair) giveBack(status verbs.Status) bool {
 	switch {
 	case q.flying.len() > 0:
 		f := q.flying.front()
-		q.flying.pop()
 		q.complete(f.id, f.op, true, status, 0)
+		q.flying.pop()
 	case q.posted.Len() > 0:
 		wr := q.posted.At(q.posted.First())
 		q.complete(wr.ID, wr.Op, true, status, 0)
@@ -183,7 +191,7 @@ func (q *pair) settle() {
 	if q.now() != verbs.Err || q.closed.Load() {
 		return
 	}
-	if q.unfinished.Load() > 0 {
+	if q.unfinished() > 0 {
 		q.sending.Lock()
 		q.flushSends()
 		q.doneSending()
@@ -192,14 +200,14 @@ func (q *pair) settle() {
 }
 
 // stalled is called when nothing went on for a while, slow by who may sleep
-// next; sending is held. What counts as the peer's silence is the time from a
+// next; sending.mu is held. What counts as the peer's silence is the time from a
 // kick to its answer: this side may have looked at nothing for long, too.
 func (q *pair) stalled(l *link, now time.Time, slow bool) {
 	s := &q.stall
 	if ticks := l.out.ticks.Load(); ticks != s.ticks {
 		s.ticks, s.since, s.asked = ticks, time.Time{}, false
 	}
-	if q.flying.len() > 0 && l.out.rnr.Load() == l.out.seen+1 {
+	if q.flying.len() > 0 && l.out.refuses() {
 		q.notReady(l, now)
 		return
 	}
@@ -230,7 +238,7 @@ func (q *pair) kick(l *link, now time.Time) {
 
 // notReady waits for a buffer of the peer, as long as it may.
 func (q *pair) notReady(l *link, now time.Time) {
-	s, at := &q.stall, l.out.seen+1
+	s, at := &q.stall, l.out.rnr.Load()
 	if s.refused.IsZero() || s.refusedFor != at {
 		s.refused, s.refusedFor = now, at
 	}
@@ -280,13 +288,13 @@ func (o *opened) pumpOnce() (more bool) {
 	o.mu.Lock()
 	pairs := make([]*pair, 0, 8)
 	for _, q := range o.pairs {
-		if q.unfinished.Load() > 0 {
+		if q.unfinished() > 0 {
 			pairs = append(pairs, q)
 		}
 	}
 	o.mu.Unlock()
 	for _, q := range pairs {
-		q.sending.Lock()
+		q.sending.mu.Lock()
 		keeps := q.posted.Len() > 0 && q.now() == verbs.RTS
 		if keeps {
 			q.advance(true)

@@ -74,15 +74,6 @@ func (q *pair) received(wc *verbs.WC, solicited bool) {
 	q.recvs.add(wc, solicited)
 }
 
-// pull takes what came in, unless another goroutine does so.
-func (q *pair) pull() {
-	if q.receiving.TryLock() {
-		q.drain()
-		q.doneReceiving()
-		q.settle()
-	}
-}
-
 // look takes what came in. Unlike after pull, nothing is left that was there when
 // it was called, and has a buffer.
 func (q *pair) look() {
@@ -115,7 +106,7 @@ func (q *pair) drain() (some bool) {
 		}
 		if q.show(l) {
 			some = true
-			l.bell.ring()
+			l.bell.tell()
 		}
 	}
 	for _, l := range q.guests {
@@ -166,7 +157,7 @@ func (q *pair) step(l *link) bool {
 	l.in.pop(&rec)
 	if !last {
 		q.show(l) // so that the peer has room for the rest
-		l.bell.ring()
+		l.bell.tell()
 	}
 	return true
 }
@@ -205,8 +196,9 @@ func (q *pair) take() bool {
 		q.buffers.Pop()
 		q.busy = true
 	}
-	if q.busy {
+	if l := q.link.Load(); q.busy && q.unready && l != nil {
 		q.unready = false
+		l.in.rnr.Store(0)
 	}
 	return q.busy
 }

@@ -12,7 +12,7 @@ import (
 
 // A ring is one direction of a QP. What it holds, one process writes and the
 // other one reads; only the header goes the other way. Records follow each
-// other, each from a multiple of 16 bytes on:
+// other, each from a multiple of 8 bytes on:
 //
 //	word  8 bytes   length 24 bits | flags 8 | kind 8, not 0
 //	more  8 bytes   of kinds and flags that need it
@@ -24,17 +24,19 @@ import (
 
 // header is what the reader of a ring tells its writer.
 type header struct {
-	head  atomic.Uint64 // bytes that are read
-	rnr   atomic.Uint64 // head+1 of a message for which there is no buffer
-	ticks atomic.Uint64 // grows when the reader was kicked, and lives
+	head atomic.Uint64 // bytes that are read
+	_    [56]byte
+	// What seldom changes has a line of its own, which is looked at before each
+	// request. Rnr is head+1 of a message for which there is no buffer, ticks grows
+	// when the reader was kicked, and lives.
+	rnr   atomic.Uint64
+	ticks atomic.Uint64
 	// accused is the Status that a request of the reader came to by what it asked
-	// of the writer's memory, 0 for none.
+	// of the writer's memory, fail the one that requests of the writer come to; 0
+	// for none.
 	accused atomic.Uint32
-	_       [36]byte
-	// fail is the Status that requests of the writer come to, 0 for none; in a
-	// line of its own, which is looked at before each request.
-	fail atomic.Uint32
-	_    [60]byte
+	fail    atomic.Uint32
+	_       [40]byte
 }
 
 type kind uint8
@@ -54,7 +56,8 @@ const (
 )
 
 const (
-	recordAlign = 16
+	recordAlign = 8
+	lineSize    = 64 // of the CPU's cache
 	wordSize    = 8
 	// maxPiece is how many bytes of a message go into a record at most, so that
 	// reading and writing of long ones overlap.
@@ -88,56 +91,65 @@ func moreSize(k kind, flags uint8) int {
 
 func recordSize(n int) uint64 { return uint64(n+recordAlign-1) &^ (recordAlign - 1) }
 
-// writer is the end of a ring that is written to. It is for one goroutine at a
-// time.
+// writer is the end of a ring that is written to: by one goroutine at a time,
+// while another one may look how far it is.
 type writer struct {
 	*header
-	data []byte // all bytes twice
-	mask uint64
-	pos  uint64 // bytes written
-	seen uint64 // bytes read, as far as is known
+	data  []byte // all bytes twice
+	mask  uint64
+	pos   atomic.Uint64 // bytes written
+	seen  uint64        // bytes read, as far as who writes knows
+	acked uint64        // and as who completes requests does
 }
 
-func newWriter(h *header, data []byte) writer {
-	return writer{header: h, data: data, mask: uint64(len(data)/2) - 1}
+func newWriter(h *header, data []byte) *writer {
+	return &writer{header: h, data: data, mask: uint64(len(data)/2) - 1}
 }
 
 // errRing is a ring that its other end has spoiled.
 var errRing = errors.New("the peer spoiled a ring")
 
 // refresh looks how much is read. A peer that says what cannot be is refused.
-func (w *writer) refresh() error {
+func (w *writer) refresh(known *uint64) error {
 	head := w.head.Load()
-	if head-w.seen > w.pos-w.seen {
+	if head-*known > w.pos.Load()-*known {
 		return errRing
 	}
-	w.seen = head
+	*known = head
 	return nil
+}
+
+// refuses tells whether the peer has no buffer for the oldest message.
+func (w *writer) refuses() bool {
+	rnr := w.rnr.Load()
+	return rnr != 0 && rnr == w.head.Load()+1
 }
 
 // room gives space for a record; nil where there is none now.
 func (w *writer) room(more, n int) ([]byte, error) {
-	size := recordSize(wordSize + more + n)
+	size, pos := recordSize(wordSize+more+n), w.pos.Load()
 	// The word after the record is cleared as well.
-	if w.pos+size+recordAlign-w.seen > w.mask+1 {
-		if err := w.refresh(); err != nil {
+	if pos+size+recordAlign-w.seen > w.mask+1 {
+		if err := w.refresh(&w.seen); err != nil {
 			return nil, err
 		}
-		if w.pos+size+recordAlign-w.seen > w.mask+1 {
+		if pos+size+recordAlign-w.seen > w.mask+1 {
 			return nil, nil
 		}
 	}
-	at := w.pos & w.mask
+	at := pos & w.mask
 	return w.data[at : at+size], nil
 }
 
-// publish shows the reader a record that room gave; n is its data. Before the
-// reader's bell is looked at there has to be a barrier.
+// clearNext makes the word after a record tell that nothing is there yet.
+func (w *writer) clearNext(room []byte) { *w.word(w.pos.Load() + uint64(len(room))) = 0 }
+
+// publish shows the reader a record that room gave, after clearNext; n is its
+// data.
 func (w *writer) publish(room []byte, k kind, flags uint8, n int) {
-	next := w.pos + uint64(len(room))
-	*w.word(next) = 0
-	release(w.word(w.pos), uint64(n)|uint64(flags)<<24|uint64(k)<<32)
-	w.pos = next
+	pos := w.pos.Load()
+	release(w.word(pos), uint64(n)|uint64(flags)<<24|uint64(k)<<32)
+	set(&w.pos, pos+uint64(len(room)))
 }
 
 func (w *writer) word(pos uint64) *uint64 {
@@ -180,14 +192,13 @@ func (r *reader) peek(rec *record) (ok bool, err error) {
 // pop forgets a record.
 func (r *reader) pop(rec *record) { r.pos += rec.size }
 
-// show tells the writer what was read, with a full barrier; it is false where
-// that is nothing new.
+// show tells the writer what was read; it is false where that is nothing new.
 func (r *reader) show() bool {
 	if r.pos == r.shown {
 		return false
 	}
-	r.head.Store(r.pos)
 	r.shown = r.pos
+	set(&r.head, r.pos)
 	return true
 }
 

@@ -212,7 +212,7 @@ func TestBusyReceiver(t *testing.T) {
 	}
 
 	err = x.PostSend(wr)
-	y.pull() // it is hungry
+	y.pull(nil) // it is hungry
 	y.receiving.Lock()
 	go func() { got <- srq.PostRecv(buffer) }()
 	for start := time.Now(); time.Since(start) < 10*time.Millisecond; {

@@ -17,7 +17,7 @@ type CQ struct {
 	mu      sync.Mutex
 	ring    []verbs.WC // guarded by mu, as all below
 	first   int
-	armed   arming
+	armed   atomic.Uint32 // arming; read without mu to tell that nobody wants an event
 	overrun bool
 	users   int
 	failed  func() // called once at an overrun, without mu
@@ -27,7 +27,7 @@ type CQ struct {
 }
 
 // arming is what an event is wanted for.
-type arming uint8
+type arming = uint32
 
 const (
 	idle arming = iota
@@ -91,8 +91,8 @@ func (c *CQ) add(wc *verbs.WC, wanted bool) bool {
 
 // signal makes the event that is wanted; mu is held.
 func (c *CQ) signal(wanted bool) {
-	if c.armed == anything || c.armed == solicited && wanted {
-		c.armed = idle
+	if armed := c.armed.Load(); armed == anything || armed == solicited && wanted {
+		c.armed.Store(idle)
 		select {
 		case c.event <- struct{}{}:
 		default:
@@ -146,7 +146,7 @@ func (c *CQ) Arm(solicitedOnly bool) error {
 	if solicitedOnly {
 		want = solicited
 	}
-	c.armed = max(c.armed, want)
+	c.armed.Store(max(c.armed.Load(), want))
 	if c.overrun {
 		c.signal(true)
 	}
@@ -184,6 +184,15 @@ func (c *CQ) Happened() (bool, error) {
 	default:
 		return false, nil
 	}
+}
+
+// Some tells whether there is something to poll.
+func (c *CQ) Some() bool { return c.waiting.Load() != 0 }
+
+// Quiet tells that there is nothing in the CQ, and that nobody wants to be told
+// of what comes: it may be given to the one who polls past the queue.
+func (c *CQ) Quiet() bool {
+	return c.waiting.Load() == 0 && c.armed.Load() == idle && !c.over.Load()
 }
 
 // Over tells whether nothing comes any more: it has overrun, or is closed.
