@@ -43,8 +43,8 @@ func (b *batch) flush() {
 	b.cq.host.bell.ring()
 }
 
-// doneSending gives up the send lock, or its mu: what was published and completed until
-// then is told of now.
+// doneSending gives up the send lock, or its mu: what was published and completed
+// until then is told of now.
 func (q *pair) doneSending() {
 	if q.silent {
 		q.silent = false

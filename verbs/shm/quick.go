@@ -145,6 +145,10 @@ func (q *pair) pull(into []verbs.WC) (n int) {
 	simple := len(into) > 0 && q.recvCQ.Quiet()
 	if simple {
 		n, simple = q.quickReceive(into)
+		if n > 0 && !q.recvCQ.Quiet() { // somebody armed it meanwhile
+			q.recvCQ.Given()
+			q.host.bell.ring()
+		}
 	}
 	if !simple {
 		q.drain()

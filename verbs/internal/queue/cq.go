@@ -195,6 +195,13 @@ func (c *CQ) Quiet() bool {
 	return c.waiting.Load() == 0 && c.armed.Load() == idle && !c.over.Load()
 }
 
+// Given makes the event that somebody wants for what was given past the queue.
+func (c *CQ) Given() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.signal(true)
+}
+
 // Over tells whether nothing comes any more: it has overrun, or is closed.
 func (c *CQ) Over() bool { return c.over.Load() }
 
