@@ -35,8 +35,8 @@
 // Await and CQ.Wait look again and again for some 40 microseconds (100, with more
 // than two CPUs), and then sleep in the kernel. A goroutine that sleeps so keeps
 // a thread. Any WRITE, atomic or message from a peer wakes who sleeps. The barrier
-between what is stored and the look at the bell is the sleeper's, who has all CPUs
-pass one (membarrier); where there is no such call, it is the waker's.
+// between what is stored and the look at the bell is the sleeper's, who has all CPUs
+// pass one (membarrier); where there is no such call, it is the waker's.
 //
 // # Who is trusted
 //
