@@ -191,8 +191,14 @@ func TestNoAllocs(t *testing.T) {
 			for range 512 {
 				round()
 			}
-			if n := testing.AllocsPerRun(200, round); n > 0 {
-				t.Errorf("%v allocations a message", n)
+			// What others in the process allocate, such as cleanups of earlier tests,
+			// is counted as well: what each of several runs has is the message's.
+			least := testing.AllocsPerRun(200, round)
+			for range 9 {
+				least = min(least, testing.AllocsPerRun(200, round))
+			}
+			if least > 0 {
+				t.Errorf("%v allocations a message", least)
 			}
 		})
 	}
