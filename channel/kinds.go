@@ -16,6 +16,9 @@ func Kinds() []*Kind {
 		&ringFlag,
 		&ringImm,
 		&ringSend,
+		&sharedBell,
+		&sharedFlag,
+		&sharedImm,
 		&fetchBell,
 		&fetchFlag,
 		&fetchSend,
@@ -23,6 +26,7 @@ func Kinds() []*Kind {
 		&castFlag,
 		&castSend,
 		&ringCell,
+		&sharedCell,
 	}
 }
 
@@ -134,6 +138,38 @@ var ringSend = Kind{
 	sender: newRingSendSender, receiver: newRingSendReceiver,
 }
 
+var sharedBell = Kind{
+	Number: 12, Name: "shared-bell", Title: "Shared ring inlined bell", Family: SharedRing, Source: Reconstruction,
+	Features: Features{
+		HRT: 3, SendRequests: 2, CopySend: WithGather, Variable: true, Memory: RingShared, PassiveReceiver: true, Senders: true,
+	},
+	Needs: Needs{
+		Ops: verbs.OpsOf(verbs.OpWrite, verbs.OpFetchAdd), Room: verbs.OpsOf(verbs.OpRead), Orders: []Order{BellLast},
+	},
+	sender: newSharedBellSender, receiver: newSharedBellReceiver,
+}
+
+var sharedFlag = Kind{
+	Number: 13, Name: "shared-flag", Title: "Shared ring separate bell", Family: SharedRing, Source: Reconstruction,
+	Features: Features{
+		HRT: 3, SendRequests: 3, CopySend: WithGather, Variable: true, Memory: RingShared, PassiveReceiver: true, Senders: true,
+	},
+	Needs: Needs{
+		Ops: verbs.OpsOf(verbs.OpWrite, verbs.OpFetchAdd), Room: verbs.OpsOf(verbs.OpRead), Orders: []Order{PlacementOrder},
+	},
+	sender: newSharedFlagSender, receiver: newSharedFlagReceiver,
+}
+
+var sharedImm = Kind{
+	Number: 14, Name: "shared-imm", Title: "Shared ring IMM", Family: SharedRing, Source: Thesis,
+	Features: Features{
+		HRT: 3, SendRequests: 2, RecvRequests: 1, Blocking: true, CopySend: WithGather, Variable: true, Memory: RingShared,
+		Senders: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpWriteImm, verbs.OpFetchAdd), Room: verbs.OpsOf(verbs.OpRead), SRQ: true},
+	sender: newSharedImmSender, receiver: newSharedImmReceiver,
+}
+
 var ringCell = Kind{
 	Number: 21, Name: "ring-cell", Title: "Ring of tagged cells", Family: CellRing, Source: Own,
 	Features: Features{
@@ -141,6 +177,15 @@ var ringCell = Kind{
 	},
 	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpWrite), Room: verbs.OpsOf(verbs.OpRead)},
 	sender: newRingCellSender, receiver: newRingCellReceiver,
+}
+
+var sharedCell = Kind{
+	Number: 22, Name: "shared-cell", Title: "Shared ring of tagged cells", Family: CellRing, Source: Own,
+	Features: Features{
+		HRT: 3, SendRequests: 2, Copying: true, Variable: true, Memory: RingShared, PassiveReceiver: true, Senders: true,
+	},
+	Needs:  Needs{Ops: verbs.OpsOf(verbs.OpWrite, verbs.OpFetchAdd), Room: verbs.OpsOf(verbs.OpRead)},
+	sender: newSharedCellSender, receiver: newSharedCellReceiver,
 }
 
 var fetchBell = Kind{

@@ -24,6 +24,17 @@ type sending interface {
 	settled() (bool, error)
 }
 
+// owing is a sending that has claimed what others wait behind. It is called with
+// the lock held.
+type owing interface {
+	// forsake tells whether there is something claimed that is in no lease, and that
+	// pay is to be called for until that tells that it is done, or was used.
+	forsake() bool
+	pay() bool
+	// stop says that the sender closes: a lease that is out will not be committed.
+	stop()
+}
+
 // Sender sends messages.
 type Sender struct {
 	end
@@ -143,10 +154,36 @@ func (s *Sender) Reserve(ctx context.Context, n int) (Lease, error) {
 	}
 	for s.pause.reset(); err == ErrWouldBlock; l, err = s.TryReserve(n) {
 		if err := s.pause.wait(ctx, s.done); err != nil {
+			s.forsake()
 			return Lease{}, s.fail("reserve", err)
 		}
 	}
 	return l, err
+}
+
+// forsake sees to it that nobody waits behind what a caller had claimed who does
+// not wait for it any more.
+func (s *Sender) forsake() {
+	o, ok := s.p.(owing)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed.Load() && o.forsake() {
+		go s.pay(o)
+	}
+}
+
+func (s *Sender) pay(o owing) {
+	for p := (pause{}); ; {
+		s.mu.Lock()
+		done := s.closed.Load() || o.pay()
+		s.mu.Unlock()
+		if done || p.wait(context.Background(), s.done) != nil {
+			return
+		}
+	}
 }
 
 // Send sends a copy of a message, and waits until there is room for it.
@@ -226,6 +263,11 @@ func (s *Sender) Close() error {
 	defer cancel()
 	if s.closed.Load() {
 		return nil
+	}
+	if o, ok := s.p.(owing); ok {
+		s.mu.Lock()
+		o.stop()
+		s.mu.Unlock()
 	}
 	s.linger(ctx)
 	return errors.Join(s.finish(ctx), s.close())
