@@ -127,8 +127,10 @@ const (
 )
 
 func (o Order) String() string {
-	names := [...]string{"", "the last byte of a WRITE is placed last", "the bytes of a READ are fetched in ascending order",
-		"WRITEs are placed one after the other", "a completion comes after what was sent before"}
+	names := [...]string{
+		"", "the last byte of a WRITE is placed last", "the bytes of a READ are fetched in ascending order",
+		"WRITEs are placed one after the other", "a completion comes after what was sent before",
+	}
 	if o > 0 && int(o) < len(names) {
 		return names[o]
 	}
