@@ -242,7 +242,7 @@ func (s *sharedRingSender) forsake() bool {
 
 // pay tells whether nothing is left to be buried.
 func (s *sharedRingSender) pay() bool {
-	if s.claim.forsaken && s.repay() == ErrWouldBlock {
+	if s.claim.forsaken && errors.Is(s.repay(), ErrWouldBlock) {
 		return false
 	}
 	s.paying = false

@@ -42,7 +42,7 @@ func (s *sharedCellSender) most() int {
 	if s.peer == nil {
 		return 0
 	}
-	return s.longestRecord()/cellSize*cellData - 8
+	return s.longest(0)/cellSize*cellData - 8
 }
 
 func (s *sharedCellSender) reserve(n int) ([]byte, error) {

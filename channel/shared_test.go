@@ -51,7 +51,7 @@ func (w *world) nothingComes(r *Receiver, why string) {
 func TestSharedOwed(t *testing.T) {
 	for what, end := range map[string]func(*testing.T, *Sender, *Lease){
 		"aborts":            func(_ *testing.T, _ *Sender, l *Lease) { l.Abort() },
-		"closes with it":    func(_ *testing.T, s *Sender, _ *Lease) { s.Close() },
+		"closes with it":    func(t *testing.T, s *Sender, _ *Lease) { must(t, s.Close()) },
 		"commits less":      func(t *testing.T, _ *Sender, l *Lease) { must(t, l.Commit(0)) },
 		"tries no more":     nil,
 		"needs more":        nil,
