@@ -56,6 +56,10 @@ func (s *sendSender) reserve(n int) ([]byte, error) {
 	case s.peer.gone != nil:
 		return nil, s.peer.gone
 	}
+	// It is here that one waits, where a context can end it, and not in Commit.
+	if err := s.peer.ready(1); err != nil {
+		return nil, err
+	}
 	return s.stage.take(n)
 }
 

@@ -83,6 +83,29 @@ func TestLengths(t *testing.T) {
 	}
 }
 
+// TestReserveWaits: where nobody receives it is Reserve that finds no room, never
+// Commit, which no context ends.
+func TestReserveWaits(t *testing.T) {
+	for _, kind := range slotKinds() {
+		t.Run(kind.Name, func(t *testing.T) {
+			b := newPair(t, kind, sim.InOrder(), Config{Slots: 256, Size: 64})
+			for range 1000 {
+				l, err := b.s.TryReserve(8)
+				if errors.Is(err, ErrWouldBlock) {
+					return
+				}
+				if err == nil {
+					err = l.Commit(8)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Error("there is room without an end")
+		})
+	}
+}
+
 // TestCommitImm: a number beside the message comes with it, and the next message
 // has none. Where the device has no immediates that is told, and the lease can
 // still be sent without.
