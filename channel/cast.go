@@ -40,10 +40,13 @@ type castSender struct {
 	salt   uint64
 	pos    uint64 // where the next record begins, of all laps
 	lowest uint64 // all readers have given back what is before it
-	floor  uint64 // where they all must be before there is another message
+	floor  uint64 // where they are to be besides, unless floorOf tells better
 	size   int    // of what is reserved
 	shares []*share
-	parted func(*share) // tells a reader that it was evicted; nil where it finds out
+	// floorOf is where a reader must be before there is another message; nil where
+	// the ring is all that counts.
+	floorOf func(*share) uint64
+	parted  func(*share) // tells a reader that it was evicted; nil where it finds out
 }
 
 // share is a reader as the sender knows it.
@@ -51,6 +54,7 @@ type share struct {
 	peer  *Peer
 	key   verbs.MR // to the ring
 	back  reports
+	slots uint64    // how many messages may be under way to it, where that counts
 	since time.Time // when it began to hold up the sender
 	takes bool      // it is attached, and neither gone nor evicted
 	err   error     // of making it
@@ -161,20 +165,26 @@ func (s *castSender) room(n uint64) error {
 	if s.pos+n <= s.lowest+s.length && s.floor <= s.lowest {
 		return nil
 	}
-	need := s.floor
-	if s.pos+n > s.length {
-		need = max(need, s.pos+n-s.length)
-	}
+	need := s.pos + n - min(s.pos+n, s.length)
+	var err error
 	lowest := s.pos
 	for _, c := range s.shares {
-		if c != nil && c.takes && s.counts(c, need) {
-			lowest = min(lowest, c.back.value*8)
+		if c == nil || !c.takes {
+			continue
+		}
+		from := need
+		if s.floorOf != nil {
+			from = max(need, s.floorOf(c))
+		}
+		if !s.counts(c, from) {
+			continue
+		}
+		if lowest = min(lowest, c.back.value*8); c.back.value*8 < from {
+			err = ErrWouldBlock
 		}
 	}
-	if s.lowest = lowest; lowest < need {
-		return ErrWouldBlock
-	}
-	return nil
+	s.lowest = lowest
+	return err
 }
 
 // counts tells whether a reader is there, after it was looked at, and was evicted

@@ -158,15 +158,20 @@ func (r *castReader) known(last uint64, low uint32) (uint64, error) {
 // failed is what a call gives: of an evicted reader, whose key to the ring was
 // closed, that it was.
 func (r *castReader) failed(err error) error {
-	var op *verbs.OpError
 	switch {
 	case err == nil || err == ErrWouldBlock:
 		return err
 	case r.lagged != nil:
 		return r.lagged
-	case errors.Is(err, ErrLagged) || errors.As(err, &op) && op.Status == verbs.StatusRemoteAccess:
+	case errors.Is(err, ErrLagged) || isRevoked(err):
 		r.lagged = fmt.Errorf("%w (at %d of the ring)", ErrLagged, r.offset(r.pos))
 		return r.lagged
 	}
 	return err
+}
+
+// isRevoked tells whether a READ failed as there is no such key.
+func isRevoked(err error) bool {
+	var op *verbs.OpError
+	return errors.As(err, &op) && op.Status == verbs.StatusRemoteAccess
 }

@@ -17,7 +17,7 @@ type castSendSender struct {
 	notice notice
 	words  *region  // one for each message under way, and one for the evicted
 	ends   []uint64 // of the messages, by number
-	slots  uint64   // how many are under way at most
+	slots  uint64   // how many are under way at most to the reader with the fewest receives
 	sent   uint64
 }
 
@@ -27,7 +27,7 @@ func newCastSendSender(e *end) (sending, error) {
 		return s, err
 	}
 	n := e.posts()
-	s.ends, s.slots, s.parted = make([]uint64, n), uint64(n), s.part
+	s.ends, s.slots, s.parted, s.floorOf = make([]uint64, n), uint64(n), s.part, s.floorFor
 	var err error
 	if s.words, err = e.newRegion(8*(n+1), false, 0); err != nil {
 		return s, err
@@ -47,8 +47,27 @@ func (s *castSendSender) attach(p *Peer, h *hello) error {
 	if h.slots == 0 {
 		return fmt.Errorf("the peer posts no receives: %w", ErrInvalid)
 	}
-	s.slots = min(s.slots, uint64(h.slots))
+	c := s.shares[p.index]
+	c.slots = min(uint64(len(s.ends)), uint64(h.slots))
+	s.slots = min(s.slots, c.slots)
 	return s.castSender.attach(p, h)
+}
+
+func (s *castSendSender) offer(p *Peer, h *hello) {
+	s.castSender.offer(p, h)
+	h.slots = uint32(len(s.ends))
+}
+
+// floorFor is the end of the message that a reader must have given back before
+// there is another one.
+func (s *castSendSender) floorFor(c *share) uint64 { return s.endOf(c.slots) }
+
+// endOf is the end of the message so many before the next.
+func (s *castSendSender) endOf(before uint64) uint64 {
+	if s.sent < before {
+		return 0
+	}
+	return s.ends[(s.sent-before)%uint64(len(s.ends))]
 }
 
 func (s *castSendSender) free() error {
@@ -62,9 +81,7 @@ func (s *castSendSender) free() error {
 // reserve waits for receives and places in the send queues as well. A message
 // that was given back by a reader has taken its receive, which was posted again.
 func (s *castSendSender) reserve(n int) ([]byte, error) {
-	if s.floor = 0; s.sent >= s.slots {
-		s.floor = s.ends[(s.sent-s.slots)%uint64(len(s.ends))]
-	}
+	s.floor = s.endOf(s.slots)
 	b, err := s.castSender.reserve(n)
 	for _, c := range s.shares {
 		if err == nil && c != nil && c.takes {
@@ -111,6 +128,8 @@ type castSendReader struct {
 	castReader
 	notices notices
 	to      uint64 // where the sender is
+	few     uint64 // the sender is told when so many messages were given back
+	told    uint64 // messages that had been when it was
 }
 
 func newCastSendReader(e *end) (receiving, error) {
@@ -137,7 +156,20 @@ func (r *castSendReader) attach(p *Peer, h *hello) error {
 	if err := r.castReader.attach(p, h); err != nil {
 		return err
 	}
+	r.few = max(1, min(uint64(h.slots), uint64(r.notices.count))/8)
 	return r.notices.attach(p)
+}
+
+// release tells the sender by how many messages were given back as well, as it
+// waits for receives.
+func (r *castSendReader) release(token uint64) {
+	r.castReader.release(token)
+	if r.ledger.first-r.told >= r.few {
+		_ = r.report() // it is tried again
+	}
+	if r.reporter.told*r.unit == r.ledger.head {
+		r.told = r.ledger.first
+	}
 }
 
 func (r *castSendReader) free() error {

@@ -143,10 +143,34 @@ func (r *Receiver) Receive(ctx context.Context) (Message, error) {
 		if err != ErrWouldBlock {
 			return m, err
 		}
-		if armed, err = r.wait(ctx, armed); err != nil {
+		if m, armed, err = r.await(ctx, armed); err != ErrWouldBlock {
 			return m, r.fail("receive", err)
 		}
 	}
+}
+
+// await is wait, and takes the message that came where it waits for memory: no
+// more than one lock is passed between the two.
+func (r *Receiver) await(ctx context.Context, armed verbs.CQ) (m Message, _ verbs.CQ, err error) {
+	r.mu.Lock()
+	w := r.p.watch()
+	if w.ready == nil || r.closed.Load() {
+		r.mu.Unlock()
+		if armed, err = r.wait(ctx, armed); err == nil {
+			err = ErrWouldBlock
+		}
+		return m, armed, err
+	}
+	r.use()
+	r.mu.Unlock()
+	err = r.t.dev.Await(ctx, w.ready)
+	r.mu.Lock()
+	r.unuse()
+	if err == nil {
+		m, err = r.tryReceive()
+	}
+	r.mu.Unlock()
+	return m, nil, err
 }
 
 // wait waits until there may be a message. A completion queue is looked at for a

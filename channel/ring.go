@@ -21,7 +21,10 @@ type ringSender struct {
 	stage  *stage
 	head   *gauge
 	pos    uint64 // bytes of the ring that were used, of all laps
-	cap    int    // what is reserved
+	at     uint64 // pos in the ring
+	lap    uint64
+	most   int // bytes of a record
+	cap    int // what is reserved
 	wr     verbs.SendWR
 }
 
@@ -50,6 +53,12 @@ func (s *ringSender) attach(p *Peer, h *hello) (err error) {
 	}
 	s.peer = p
 	s.wr.RKey = s.ring.rkey
+	// So long that it and the next one fit together: a sender never waits for the
+	// whole ring.
+	s.most = min(int(s.length/2), maxRecord)
+	if most := s.end.t.caps.MaxMessage; most > 0 {
+		s.most = min(s.most, most)
+	}
 	return nil
 }
 
@@ -65,17 +74,7 @@ func (s *ringSender) longest(beside int) int {
 	if s.peer == nil {
 		return 0
 	}
-	return (s.longestRecord() - beside) &^ 7
-}
-
-// longestRecord is so long that it and the next one fit together, so that a sender
-// never waits for the whole ring.
-func (s *ringSender) longestRecord() int {
-	n := min(int(s.length/2), maxRecord)
-	if most := s.end.t.caps.MaxMessage; most > 0 {
-		n = min(n, most)
-	}
-	return n
+	return (s.most - beside) &^ 7
 }
 
 // maxRecord is where the numbers in a bell's word end.
@@ -129,6 +128,15 @@ func (s *ringSender) write(offset uint64, n int) error {
 	return s.stage.send(&s.wr, 0, n)
 }
 
+// advance goes on by n bytes, at most a lap.
+func (s *ringSender) advance(n uint64) {
+	s.pos += n
+	if s.at += n; s.at >= s.length {
+		s.at -= s.length
+		s.lap++
+	}
+}
+
 // settled tells whether all is with the peer: the head is read behind it.
 func (s *ringSender) settled() (bool, error) {
 	if s.peer == nil {
@@ -162,6 +170,8 @@ type ringReceiver struct {
 	length  uint64
 	salt    uint64
 	pos     uint64 // what was delivered ends there
+	at      uint64 // pos in the ring
+	lap     uint64
 	ledger  ledger
 	waits   watch
 }
@@ -170,7 +180,7 @@ type ringReceiver struct {
 // be a message at pos.
 func newRingReceiver(e *end, news func(*ringReceiver) bool) (*ringReceiver, error) {
 	r := &ringReceiver{end: e, salt: newSalt()}
-	r.waits.ready = func() bool { return e.closed.Load() || e.lost.Load() || news(r) }
+	r.waits.ready = func() bool { return news(r) || e.closed.Load() || e.lost.Load() }
 	var err error
 	if r.ring, err = e.newRegion(e.cfg.Ring, true, verbs.LocalWrite|verbs.RemoteWrite); err != nil {
 		return nil, err
@@ -222,6 +232,11 @@ func (r *ringReceiver) fits(n uint64) bool {
 
 // deliver makes a message of bytes of the ring; what it used ends at a position.
 func (r *ringReceiver) deliver(data []byte, end uint64) delivery {
+	r.at += end - r.pos
+	if r.at >= r.length {
+		r.at -= r.length
+		r.lap++
+	}
 	r.pos = end
 	return delivery{data: data, token: r.ledger.deliver(end)}
 }
@@ -237,7 +252,7 @@ func (r *ringReceiver) publish() { store(r.control.b, 0, seal(uint32(r.ledger.he
 
 // spoilt is a peer that wrote what no sender writes.
 func (r *ringReceiver) spoilt(what string) error {
-	err := fmt.Errorf("%s at %d of the ring: %w", what, r.pos%r.length, ErrInvalid)
+	err := fmt.Errorf("%s at %d of the ring: %w", what, r.at, ErrInvalid)
 	r.invited.lose(err)
 	return r.invited.gone
 }

@@ -47,10 +47,10 @@ func (s *ringBellSender) commit(n int, _ *uint32) error {
 	more := uint64(padded(s.cap)-padded(n)) / 8
 	store(b, 0, 0)
 	store(b, size-8, uint64(n)|more<<32|bellByte)
-	if err := s.write(2*s.length-s.pos%s.length-uint64(size), size); err != nil {
+	if err := s.write(2*s.length-s.at-uint64(size), size); err != nil {
 		return err
 	}
-	s.pos += uint64(size - 8)
+	s.advance(uint64(size - 8))
 	return nil
 }
 
@@ -58,13 +58,13 @@ type ringBellReceiver struct{ *ringReceiver }
 
 func newRingBellReceiver(e *end) (receiving, error) {
 	r, err := newRingReceiver(e, func(r *ringReceiver) bool {
-		return load(r.ring.b, int(2*r.length-r.pos%r.length-8))&bellByte != 0
+		return load(r.ring.b, int(2*r.length-r.at-8))&bellByte != 0
 	})
 	return &ringBellReceiver{r}, err
 }
 
 func (r *ringBellReceiver) poll() (delivery, error) {
-	bell := 2*r.length - r.pos%r.length - 8
+	bell := 2*r.length - r.at - 8
 	w := load(r.ring.b, int(bell))
 	if w&bellByte == 0 {
 		return delivery{}, r.nothing()

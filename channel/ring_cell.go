@@ -33,7 +33,7 @@ func (s *ringCellSender) most() int {
 	if s.peer == nil {
 		return 0
 	}
-	return s.longestRecord()/cellSize*cellData - 8
+	return s.ringSender.most/cellSize*cellData - 8
 }
 
 func (s *ringCellSender) reserve(n int) ([]byte, error) {
@@ -52,13 +52,16 @@ func (s *ringCellSender) commit(n int, _ *uint32) error {
 	}
 	binary.NativeEndian.PutUint64(s.draft, uint64(n))
 	for i := range cells {
-		lap := (s.pos + uint64(i*cellSize)) / s.length
-		cellAt(b, uint64(i*cellSize)).put((*[cellData]byte)(s.draft[i*cellData:]), lapBits(lap))
+		bits := lapBits(s.lap)
+		if s.at+uint64(i*cellSize) >= s.length {
+			bits = lapBits(s.lap + 1)
+		}
+		cellAt(b, uint64(i*cellSize)).put((*[cellData]byte)(s.draft[i*cellData:]), bits)
 	}
-	if err := s.write(s.pos%s.length, cells*cellSize); err != nil {
+	if err := s.write(s.at, cells*cellSize); err != nil {
 		return err
 	}
-	s.pos += uint64(cells * cellSize)
+	s.advance(uint64(cells * cellSize))
 	return nil
 }
 
@@ -72,8 +75,8 @@ type ringCellReceiver struct {
 func newRingCellReceiver(e *end) (_ receiving, err error) {
 	c := &ringCellReceiver{}
 	c.ringReceiver, err = newRingReceiver(e, func(*ringReceiver) bool {
-		at := c.pos + c.cells*cellSize
-		return cellAt(c.ring.b, at%c.length).isThere(lapBits(at / c.length))
+		cell, bits := c.coming()
+		return cell.isThere(bits)
 	})
 	if err != nil {
 		return nil, err
@@ -82,12 +85,21 @@ func newRingCellReceiver(e *end) (_ receiving, err error) {
 	return c, nil
 }
 
+// coming is the next cell, and how its bits are when it has come.
+func (r *ringCellReceiver) coming() (c *cell, bits uint64) {
+	at, lap := r.at+r.cells*cellSize, r.lap
+	if at >= r.length {
+		at, lap = at-r.length, lap+1
+	}
+	return cellAt(r.ring.b, at), lapBits(lap)
+}
+
 func (r *ringCellReceiver) poll() (delivery, error) {
-	start := r.pos % r.length
+	start := r.at
 	for {
-		at := r.pos + r.cells*cellSize
+		c, bits := r.coming()
 		to := (*[cellData]byte)(r.copies[start+r.cells*cellData:])
-		if !cellAt(r.ring.b, at%r.length).get(to, lapBits(at/r.length)) {
+		if !c.get(to, bits) {
 			return delivery{}, r.nothing()
 		}
 		if r.cells == 0 {

@@ -57,10 +57,10 @@ func (s *ringFlagSender) commit(n int, _ *uint32) error {
 	}
 	store(b, 0, uint64(n))
 	store(b, size, seal(uint32((s.pos+uint64(size))/8), s.salt))
-	if err := s.write(s.pos%s.length, size); err != nil {
+	if err := s.write(s.at, size); err != nil {
 		return err
 	}
-	s.pos += uint64(size)
+	s.advance(uint64(size))
 	return s.stage.send(&s.tail, 0, 8)
 }
 
@@ -105,7 +105,7 @@ func (r *ringFlagReceiver) poll() (delivery, error) {
 			return delivery{}, r.spoilt("a tail beyond the room")
 		}
 	}
-	at := r.pos % r.length
+	at := r.at
 	n := load(r.ring.b, int(at))
 	size := 8 + (n+7)&^7
 	if n > r.length || !r.fits(size) || r.pos+size > r.tail {

@@ -27,7 +27,7 @@ func (s *ringImmSender) commit(n int, _ *uint32) error {
 		return err
 	}
 	s.wr.Imm = uint32(s.number)
-	if err := s.write(s.pos%s.length, n); err != nil {
+	if err := s.write(s.at, n); err != nil {
 		return err
 	}
 	s.sent(n)

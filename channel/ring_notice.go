@@ -51,7 +51,7 @@ func (s *noticeSender) lendFor(message, n, requests int) ([]byte, error) {
 
 // sent counts a message.
 func (s *noticeSender) sent(n int) {
-	s.pos += used(n)
+	s.advance(used(n))
 	*s.last() = s.pos
 	s.number++
 }
@@ -164,6 +164,6 @@ func (r *noticeReceiver) take(n uint64) (delivery, error) {
 		return delivery{}, r.spoilt("a message longer than the room")
 	}
 	r.next++
-	at := r.pos % r.length
+	at := r.at
 	return r.deliver(r.ring.b[at:at+n:at+size], r.pos+size), nil
 }

@@ -40,7 +40,7 @@ func (s *ringSendSender) commit(n int, _ *uint32) error {
 		return err
 	}
 	store(b, padded(n), uint64(n)|s.number<<32)
-	if err := s.write(s.pos%s.length, n); err != nil {
+	if err := s.write(s.at, n); err != nil {
 		return err
 	}
 	s.sent(n)

@@ -37,10 +37,10 @@ func (s *ringZeroSender) commit(n int, _ *uint32) error {
 	}
 	store(b, 0, seal(uint32(n)+1, s.salt))
 	store(b, size-8, bellByte)
-	if err := s.write(s.pos%s.length, size); err != nil {
+	if err := s.write(s.at, size); err != nil {
 		return err
 	}
-	s.pos += uint64(size)
+	s.advance(uint64(size))
 	return nil
 }
 
@@ -57,7 +57,7 @@ func newRingZeroReceiver(e *end) (receiving, error) {
 // rung tells whether the record at pos is complete, and the length of its message,
 // which may be nonsense. It is called without the lock too.
 func (r *ringReceiver) rung() (n uint64, ok bool) {
-	at := r.pos % r.length
+	at := r.at
 	v, ok := unseal(load(r.ring.b, int(at)), r.salt)
 	if !ok || v == 0 {
 		return 0, false
@@ -79,7 +79,7 @@ func (r *ringZeroReceiver) poll() (delivery, error) {
 	if !r.fits(size) {
 		return delivery{}, r.spoilt("a message longer than the room")
 	}
-	at := r.pos%r.length + 8
+	at := r.at + 8
 	return r.deliver(r.ring.b[at:at+n:at+size-16], r.pos+size), nil
 }
 
