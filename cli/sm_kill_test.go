@@ -107,7 +107,7 @@ func newVictim(t *testing.T, random *rand.Rand) *victim {
 		t.Fatal(err)
 	}
 	name := testenv.SocketName(t)
-	server, err := live.Serve(name, emu.ServeConfig{Probe: 20 * time.Millisecond})
+	server, err := live.Serve(name, emu.ServeConfig{Probe: probe})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,15 +186,20 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// kill kills it without a word.
+// probe is how soon the emulator notices that a client is gone.
+const probe = 20 * time.Millisecond
+
+// kill kills it without a word, and gives the emulator time to notice: until then
+// the port is taken for the next one.
 func (v *victim) kill() {
 	v.Helper()
 	if err := v.cmd.Process.Kill(); err != nil {
 		v.Fatal(err)
 	}
 	if err := v.cmd.Wait(); err == nil || v.cmd.ProcessState.Exited() {
-		v.Errorf("it ended by itself: %v", v.cmd.ProcessState)
+		v.Errorf("it ended by itself: %v; it said:\n%s", v.cmd.ProcessState, &v.log)
 	}
+	pause(v.Context(), 3*probe)
 }
 
 // liveAndDie lets the clients ask and links flap for a while, and then kills.
