@@ -18,7 +18,7 @@ func newPair(t *testing.T, kind *Kind, profile sim.Profile, cfg Config) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { r.Close() })
+	t.Cleanup(func() { r.Close() }) //nolint:errcheck // the peer may be gone
 	return &bench{w, w.joined(kind, "s", r), r}
 }
 
@@ -29,7 +29,7 @@ func (w *world) joined(kind *Kind, name string, r *Receiver) *Sender {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.t.Cleanup(func() { s.Close() })
+	w.t.Cleanup(func() { s.Close() }) //nolint:errcheck // the peer may be gone
 	if err := Join(w.t.Context(), s, r); err != nil {
 		w.t.Fatal(err)
 	}
