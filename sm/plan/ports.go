@@ -100,12 +100,18 @@ func (p PortRef) keyPort() uint8 {
 // the ends agree on, in which ports in Init go to Armed, and one to Active. A
 // link that is up already with another MTU or number of lanes at an end of it is
 // taken down, in a stage of its own, and comes up in Init: again says that
-// another sweep has to follow.
+// another sweep has to follow. So is a link of a switch to a node that does not
+// answer any more and counts as gone: it stays in Init until the node is back.
 func Links(v *subnet.View, r PortRules) (stages []Stage, again bool) {
 	armed, active, down := Stage{Name: "armed"}, Stage{Name: "active"}, Stage{Name: "down"}
 	for _, n := range v.Nodes {
 		for i := range n.Ports {
 			p := PortRef{n, uint8(i)}
+			if p.isDeserted() {
+				info := quiet(p.At())
+				info.PortState = mad.PortDown
+				down.SMPs = append(down.SMPs, p.set(info))
+			}
 			if !p.hasState() {
 				continue
 			}
@@ -160,6 +166,14 @@ func (p PortRef) isNearer() bool {
 	peer, number, _ := p.Node.Peer(p.Port)
 	return cmp.Or(cmp.Compare(len(p.At().Path), len(peer.Ports[number].Path)),
 		cmp.Compare(p.Node.ID, peer.ID), cmp.Compare(p.Port, number)) < 0
+}
+
+// isDeserted tells whether a switch forwards through a port to nobody: the link
+// is up, and who was behind it has not answered for longer than nodes are kept.
+func (p PortRef) isDeserted() bool {
+	x := p.At()
+	_, _, found := p.Node.Peer(p.Port)
+	return p.Node.IsSwitch() && p.Port > 0 && x.Answered && x.Info.PortState >= mad.PortArmed && !found
 }
 
 // hasState tells whether the port has a state to be set: it answered, its link
