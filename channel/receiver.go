@@ -162,6 +162,7 @@ func (r *Receiver) await(ctx context.Context, armed verbs.CQ) (m Message, _ verb
 		return m, armed, err
 	}
 	r.use()
+	r.waits.Add(1)
 	r.mu.Unlock()
 	err = r.t.dev.Await(ctx, w.ready)
 	r.mu.Lock()
@@ -170,6 +171,7 @@ func (r *Receiver) await(ctx context.Context, armed verbs.CQ) (m Message, _ verb
 		m, err = r.tryReceive()
 	}
 	r.mu.Unlock()
+	r.waits.Done()
 	return m, nil, err
 }
 

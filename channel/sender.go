@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // sending is the sender's side of a kind.
@@ -276,13 +275,16 @@ func (s *Sender) Close() error {
 // finish tells the peers how many messages they have to wait for.
 func (s *Sender) finish(ctx context.Context) (err error) {
 	s.mu.Lock()
-	peers := slices.Clone(s.peers)
 	committed := s.committed
+	var peers []*Peer
+	for _, p := range s.peers {
+		if p != nil && p.attached && p.finished != nil && p.gone == nil {
+			peers = append(peers, p)
+		}
+	}
 	s.mu.Unlock()
 	for _, p := range peers {
-		if p != nil && p.finished != nil && p.gone == nil {
-			err = errors.Join(err, p.finished(ctx, committed-p.base))
-		}
+		err = errors.Join(err, p.finished(ctx, committed-p.base))
 	}
 	return err
 }
