@@ -210,7 +210,7 @@ func (s *castSender) counts(c *share, need uint64) bool {
 
 // heldUp is ErrLagged when a reader has held up the sender for too long.
 func (s *castSender) heldUp(c *share) error {
-	if err := c.back.ask(); err != nil && err != ErrWouldBlock {
+	if err := c.back.ask(); err != nil && !blocked(err) {
 		return err
 	}
 	switch now := time.Now(); {
@@ -244,7 +244,7 @@ func (s *castSender) append(n int) {
 func (s *castSender) abort() {}
 
 // settled tells whether all readers have given back all.
-func (s *castSender) settled() (bool, error) {
+func (s *castSender) settled() (bool, error) { //nolint:unparam // of an interface
 	all := true
 	for _, c := range s.shares {
 		if c != nil && c.takes && s.counts(c, s.pos) {

@@ -48,7 +48,7 @@ func (r *castBellReader) tryPoll() (delivery, error) {
 	// What is here; what a READ brings at once; and what was missing of a record.
 	for range 3 {
 		d, none, err := r.next()
-		if err != ErrWouldBlock {
+		if !blocked(err) {
 			r.empty = false
 			return d, err
 		}

@@ -60,7 +60,7 @@ func newCastFlagReader(e *end) (receiving, error) {
 }
 
 func (r *castFlagReader) attach(p *Peer, h *hello) error {
-	if len(h.regions) != 3 || !h.regions[2].holds(0, 8) {
+	if len(h.regions) != 3 || !h.regions[2].holds(8) {
 		return errNoWord
 	}
 	r.from, h.regions = h.regions[2], h.regions[:2]
@@ -92,7 +92,7 @@ func (r *castFlagReader) tryPoll() (delivery, error) {
 		switch {
 		case none:
 			return d, r.spoilt("no record at %d of the ring", r.offset(r.pos))
-		case err != ErrWouldBlock:
+		case !blocked(err):
 			return d, err
 		}
 		if err := r.ask(); err != nil {

@@ -39,7 +39,7 @@ func (r *castReader) attach(p *Peer, h *hello) (err error) {
 	switch {
 	case r.peer != nil:
 		return fmt.Errorf("a peer was there before: %w", ErrBusy)
-	case len(h.regions) != 2 || h.ring < page || h.ring%page != 0 || !h.regions[0].holds(0, reportsEnd) || !h.regions[1].holds(0, 2*h.ring):
+	case len(h.regions) != 2 || h.ring < page || h.ring%page != 0 || !h.regions[0].holds(reportsEnd) || !h.regions[1].holds(2*h.ring):
 		return fmt.Errorf("peer's ring of %d bytes: %w", h.ring, ErrInvalid)
 	}
 	r.page, r.ring, r.length, r.salt, r.lazy = h.regions[0], h.regions[1], h.ring, h.salt, h.ring/8
@@ -159,7 +159,7 @@ func (r *castReader) known(last uint64, low uint32) (uint64, error) {
 // closed, that it was.
 func (r *castReader) failed(err error) error {
 	switch {
-	case err == nil || err == ErrWouldBlock:
+	case err == nil || blocked(err):
 		return err
 	case r.lagged != nil:
 		return r.lagged

@@ -94,7 +94,7 @@ func (s *castSendSender) reserve(n int) ([]byte, error) {
 // queued tells whether a reader's queue has room, or it is evicted.
 func (s *castSendSender) queued(c *share) error {
 	err := c.peer.makeRoom()
-	if err != ErrWouldBlock {
+	if !blocked(err) {
 		return err
 	}
 	if why := s.heldUp(c); why != nil {
@@ -197,7 +197,7 @@ func (r *castSendReader) tryPoll() (delivery, error) {
 		switch {
 		case none:
 			return d, r.spoilt("no record at %d of the ring", r.offset(r.pos))
-		case err != ErrWouldBlock:
+		case !blocked(err):
 			return d, err
 		case r.number == 0:
 			if err := r.ask(); err != nil {
@@ -232,7 +232,7 @@ func (r *castSendReader) hear() error {
 	for {
 		w, err := r.notices.next()
 		switch {
-		case err == ErrWouldBlock:
+		case blocked(err):
 			return nil
 		case err == nil && w&evictedBit != 0:
 			r.peer.lose(ErrLagged)

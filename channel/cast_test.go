@@ -65,9 +65,9 @@ func (a *audience) join(cfg Config) *Receiver {
 func (a *audience) close() {
 	a.cancel()
 	for _, r := range a.readers {
-		r.Close()
+		_ = r.Close()
 	}
-	a.s.Close()
+	_ = a.s.Close()
 }
 
 // send sends messages that have their numbers all over.
@@ -156,7 +156,7 @@ func TestEvict(t *testing.T) {
 					a.send(0, messages)
 					all.Wait()
 					a.close() // before the bubble's goroutines are to be gone
-					a.net.Close()
+					_ = a.net.Close()
 				})
 			})
 		}

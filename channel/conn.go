@@ -62,7 +62,7 @@ func (t *Transport) Conn(ctx context.Context, l *Link, name string, kind *Kind, 
 	c := &Conn{
 		link: l, s: s, r: r, reading: make(turn, 1), writing: make(turn, 1), readBy: newDeadline(), writeBy: newDeadline(),
 	}
-	if err := c.attach(ctx, name, kind); err != nil {
+	if err := c.attach(ctx, name); err != nil {
 		return nil, errors.Join(err, s.Close(), r.Close())
 	}
 	return c, nil
@@ -70,7 +70,7 @@ func (t *Transport) Conn(ctx context.Context, l *Link, name string, kind *Kind, 
 
 // attach attaches both channels. The names say by which end: the one that dialed
 // the link sends by the first one.
-func (c *Conn) attach(ctx context.Context, name string, kind *Kind) error {
+func (c *Conn) attach(ctx context.Context, name string) error {
 	there, back := name+" >", name+" <"
 	if !c.link.dialed {
 		there, back = back, there

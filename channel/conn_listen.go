@@ -48,7 +48,7 @@ func (t *Transport) connOf(ctx context.Context, l *Link) (net.Conn, error) {
 			return c, nil
 		}
 	}
-	l.Close()
+	_ = l.Close()
 	return nil, err
 }
 
@@ -92,7 +92,7 @@ func (l *connListener) make(link *Link, refused func(error)) {
 	select {
 	case l.conns <- c:
 	case <-l.ctx.Done():
-		c.Close()
+		_ = c.Close()
 	}
 }
 

@@ -61,6 +61,6 @@ func TestConn(t *testing.T) {
 		if err == nil {
 			err = <-accepted
 		}
-		return c1, c2, func() { c1.Close(); c2.Close() }, err
+		return c1, c2, func() { _ = c1.Close(); _ = c2.Close() }, err
 	})
 }

@@ -23,7 +23,7 @@ func Dial(ctx context.Context, network, address string, cfg LinkConfig) (*Link, 
 // NewLink makes a link of a connection, which is closed with it, such as one of
 // TLS. Of the two sides one has to say that it dialed.
 func NewLink(ctx context.Context, conn net.Conn, dialed bool, cfg LinkConfig) (*Link, error) {
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	err := handshake(conn, dialed, cfg)
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
@@ -74,7 +74,7 @@ func (l *Listener) run(refused func(error)) {
 		select {
 		case tokens <- struct{}{}:
 		case <-l.ctx.Done():
-			conn.Close()
+			_ = conn.Close()
 			return
 		}
 		l.work.Go(func() {
@@ -95,7 +95,7 @@ func (l *Listener) greet(conn net.Conn, refused func(error)) {
 	select {
 	case l.links <- link:
 	case <-l.ctx.Done():
-		link.Close()
+		_ = link.Close()
 	}
 }
 

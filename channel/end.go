@@ -102,7 +102,7 @@ func (e *end) open(proto protocol) (err error) {
 
 // fail is an error of a call on the channel.
 func (e *end) fail(op string, err error) error {
-	if err == nil || err == ErrWouldBlock || err == io.EOF {
+	if err == nil || blocked(err) || errors.Is(err, io.EOF) {
 		return err
 	}
 	return &Error{Op: op, Kind: e.kind.Name, Err: err}

@@ -31,6 +31,10 @@ var (
 	ErrBusy = verbs.ErrBusy
 )
 
+// blocked tells whether a call would have had to wait. Nothing in this package
+// wraps ErrWouldBlock, and it is asked for with each message.
+func blocked(err error) bool { return err == ErrWouldBlock } //nolint:errorlint // see above
+
 // Error is a failure of a channel.
 type Error struct {
 	Op   string // the call

@@ -179,7 +179,7 @@ func (r *fetchReader) attach(p *Peer, h *hello, inlined bool) (err error) {
 	case r.peer != nil:
 		return fmt.Errorf("a peer was there before: %w", ErrBusy)
 	case len(h.regions) != regions || r.count == 0 || r.size == 0 || r.stride*r.room > maxRing ||
-		!h.regions[0].holds(0, reportsEnd) || !h.regions[1].holds(0, r.count*r.stride) || !inlined && !h.regions[2].holds(0, 8*r.count),
+		!h.regions[0].holds(reportsEnd) || !h.regions[1].holds(r.count*r.stride) || !inlined && !h.regions[2].holds(8*r.count),
 		most > 0 && r.stride > uint64(most):
 		return fmt.Errorf("peer's %d slots of %d bytes: %w", h.slots, h.size, ErrInvalid)
 	}

@@ -50,7 +50,7 @@ func (r *apart) poll() (delivery, error) {
 	switch {
 	case missing == nil:
 		return r.deliver(n), nil
-	case err == nil || err == ErrWouldBlock:
+	case err == nil || blocked(err):
 		err = missing
 	}
 	return delivery{}, err

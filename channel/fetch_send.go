@@ -108,9 +108,9 @@ func (r *fetchSendReader) look() error {
 	}
 	for {
 		w, err := r.notices.next()
-		switch err {
-		case nil:
-		case ErrWouldBlock:
+		switch {
+		case err == nil:
+		case blocked(err):
 			if _, ok := r.length(r.asked); !ok && r.asked == r.seq {
 				return r.idle()
 			}

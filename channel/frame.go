@@ -20,12 +20,12 @@ const (
 	knownFrame                         // that the peer knows that
 )
 
-func appendFrame(b []byte, kind frameType, name string, body []byte) ([]byte, error) {
+func frameOf(kind frameType, name string, body []byte) ([]byte, error) {
 	n := 2 + len(name) + len(body)
 	if len(name) > maxName || n > maxFrame {
-		return b, fmt.Errorf("a frame of %d bytes, the limit is %d: %w", n, maxFrame, ErrInvalid)
+		return nil, fmt.Errorf("a frame of %d bytes, the limit is %d: %w", n, maxFrame, ErrInvalid)
 	}
-	b = binary.BigEndian.AppendUint32(b, uint32(n))
+	b := binary.BigEndian.AppendUint32(make([]byte, 0, 4+n), uint32(n))
 	b = append(b, byte(kind), byte(len(name)))
 	return append(append(b, name...), body...), nil
 }

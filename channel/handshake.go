@@ -62,7 +62,7 @@ func refuse(conn net.Conn, why error) error {
 		return nil
 	}
 	text := why.Error()
-	b, err := appendFrame(nil, refuseFrame, "", []byte(text[:min(len(text), maxName)]))
+	b, err := frameOf(refuseFrame, "", []byte(text[:min(len(text), maxName)]))
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func proof(secret []byte, role string, dialer, accepter []byte) []byte {
 }
 
 func show(conn net.Conn, proof []byte) error {
-	b, err := appendFrame(nil, proofFrame, "", proof)
+	b, err := frameOf(proofFrame, "", proof)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func newWorld(t testing.TB, cfg sim.Config) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { net.Close() })
+	t.Cleanup(func() { _ = net.Close() })
 	return &world{t: t, net: net, rnd: rand.New(rand.NewPCG(cfg.Seed, 1))}
 }
 

@@ -11,8 +11,8 @@ type remote struct {
 	rkey         uint32
 }
 
-// holds tells whether n bytes from an offset on lie in it.
-func (r remote) holds(offset, n uint64) bool { return offset <= r.length && n <= r.length-offset }
+// holds tells whether it has n bytes.
+func (r remote) holds(n uint64) bool { return n <= r.length }
 
 // hello is what an end tells a peer about itself: how its memory is laid out, if
 // it is the end that messages lie at, and how its queue pair is reached. It is a
@@ -38,8 +38,8 @@ const (
 	regionSize  = 8 + 8 + 4
 )
 
-// append writes a hello.
-func (h *hello) append(b []byte) []byte {
+// bytes is a hello as it is sent.
+func (h *hello) bytes() (b []byte) {
 	var flags byte
 	if h.sends {
 		flags |= 1

@@ -67,7 +67,7 @@ func (v *villain) meet(p *Peer, mine hello) {
 	if err = v.qp.Connect(v.t.Context(), v.theirs.endpoint); err != nil {
 		v.t.Fatal(err)
 	}
-	if err = p.Attach(v.t.Context(), mine.append(nil)); err != nil {
+	if err = p.Attach(v.t.Context(), mine.bytes()); err != nil {
 		v.t.Fatal(err)
 	}
 }

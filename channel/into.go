@@ -57,7 +57,7 @@ func (r *Receiver) ReceiveInto(ctx context.Context, to *Buffer, offset, n int) (
 	var armed verbs.CQ
 	for r.pause.reset(); ; {
 		got, held, err := r.tryInto(p, to.region, offset, n)
-		if err != ErrWouldBlock {
+		if !blocked(err) {
 			return got, r.fail("receive", err)
 		}
 		until := ctx

@@ -127,11 +127,11 @@ func TestReceiveIntoRefused(t *testing.T) {
 			t.Errorf("%d bytes from %d: %v, want %v", c.n, c.offset, err, c.want)
 		}
 	}
-	b.s.Close()
+	_ = b.s.Close()
 	if _, err := b.r.ReceiveInto(t.Context(), b.buffer, 0, 1); !errors.Is(err, ErrPeerGone) {
 		t.Errorf("of a peer that left: %v", err)
 	}
-	b.r.Close()
+	_ = b.r.Close()
 	if _, err := b.r.ReceiveInto(t.Context(), b.buffer, 0, 1); !errors.Is(err, ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}

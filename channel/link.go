@@ -295,7 +295,7 @@ func (l *Link) Close() error {
 }
 
 func (l *Link) write(kind frameType, name string, body []byte) error {
-	b, err := appendFrame(nil, kind, name, body)
+	b, err := frameOf(kind, name, body)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func ends(t *testing.T) (dialed, accepted net.Conn) {
 	if accepted, err = l.Accept(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { dialed.Close(); accepted.Close() })
+	t.Cleanup(func() { _ = dialed.Close(); _ = accepted.Close() })
 	return dialed, accepted
 }
 
@@ -46,7 +46,7 @@ func TestHandshake(t *testing.T) {
 			go func() {
 				l, err := NewLink(t.Context(), b, false, test.accept)
 				if err == nil {
-					l.Close()
+					_ = l.Close()
 				}
 				failed <- err
 			}()
@@ -93,7 +93,7 @@ func TestHostileGreeting(t *testing.T) {
 			if _, err := a.Write(test.bytes); err != nil {
 				t.Fatal(err)
 			}
-			a.(*net.UnixConn).CloseWrite()
+			_ = a.(*net.UnixConn).CloseWrite()
 			_, err := NewLink(t.Context(), b, false, LinkConfig{})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
@@ -135,7 +135,7 @@ func links(t *testing.T) (dialed, accepted *Link) {
 		t.Fatal(err)
 	}
 	accepted = <-made
-	t.Cleanup(func() { dialed.Close(); accepted.Close() })
+	t.Cleanup(func() { _ = dialed.Close(); _ = accepted.Close() })
 	return dialed, accepted
 }
 
@@ -152,7 +152,7 @@ func linked(t *testing.T, kind *Kind) (s *Sender, r *Receiver, a, b *Link) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close(); r.Close() })
+	t.Cleanup(func() { _ = s.Close(); _ = r.Close() })
 	failed := make(chan error, 1)
 	go func() { failed <- second(b.Attach(t.Context(), "news", r)) }()
 	if _, err := a.Attach(t.Context(), "news", s); err != nil {
@@ -187,7 +187,7 @@ func TestDrain(t *testing.T) {
 				}
 				m.Release()
 			}
-			if m, err := r.Receive(t.Context()); err != io.EOF {
+			if m, err := r.Receive(t.Context()); !errors.Is(err, io.EOF) {
 				t.Errorf("after the last message: %d bytes, %v, want io.EOF", len(m.Bytes()), err)
 			}
 			if err := <-closed; err != nil {
@@ -223,7 +223,7 @@ func TestLinkBreaks(t *testing.T) {
 			m.Release()
 			waits := make(chan error, 1)
 			go func() { waits <- second(r.Receive(t.Context())) }()
-			a.Close()
+			_ = a.Close()
 			if err := <-waits; !errors.Is(err, ErrPeerGone) {
 				t.Errorf("%v, want ErrPeerGone", err)
 			}
@@ -260,7 +260,7 @@ func TestAttachMisfits(t *testing.T) {
 // TestHostileFrames has a peer say over a link what no peer says.
 func TestHostileFrames(t *testing.T) {
 	frame := func(kind frameType, name string, body []byte) []byte {
-		b, err := appendFrame(nil, kind, name, body)
+		b, err := frameOf(kind, name, body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,7 +299,7 @@ func TestHostileFrames(t *testing.T) {
 }
 
 func FuzzFrame(f *testing.F) {
-	b, _ := appendFrame(nil, offerFrame, "news", []byte("hello"))
+	b, _ := frameOf(offerFrame, "news", []byte("hello"))
 	f.Add(b)
 	f.Add([]byte{0, 0, 0, 2, 1, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -307,7 +307,7 @@ func FuzzFrame(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := appendFrame(nil, kind, name, body)
+		again, err := frameOf(kind, name, body)
 		if err != nil || !bytes.HasPrefix(b, again) {
 			t.Errorf("%x, %v: read from %x", again, err, b)
 		}
@@ -316,14 +316,14 @@ func FuzzFrame(f *testing.F) {
 
 func FuzzHello(f *testing.F) {
 	h := hello{kind: 8, sends: true, slots: 4, size: 4096, ring: 1 << 20, salt: 7, slot: 1, regions: []remote{{1 << 40, 4096, 9}}, endpoint: []byte("qp")}
-	f.Add(h.append(nil))
+	f.Add(h.bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, err := parseHello(b)
 		if (h == nil) == (err == nil) {
 			t.Fatalf("%v, %v", h, err)
 		}
-		if err == nil && !bytes.Equal(h.append(nil), b) {
-			t.Errorf("%x was read from %x", h.append(nil), b)
+		if err == nil && !bytes.Equal(h.bytes(), b) {
+			t.Errorf("%x was read from %x", h.bytes(), b)
 		}
 	})
 }

@@ -305,10 +305,10 @@ func (x *trial) end() string {
 func (x *trial) close() {
 	for _, s := range x.senders {
 		s.cfg.Linger = 1
-		s.Close()
+		_ = s.Close()
 	}
 	for _, r := range x.receivers {
-		r.Close()
+		_ = r.Close()
 	}
-	x.net.Close()
+	_ = x.net.Close()
 }

@@ -57,7 +57,7 @@ func newBench(t *testing.T, kind *Kind) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close(); r.Close() })
+	t.Cleanup(func() { _ = s.Close(); _ = r.Close() })
 	if err := Join(t.Context(), s, r); err != nil {
 		t.Fatal(err)
 	}

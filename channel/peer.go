@@ -60,7 +60,7 @@ func (p *Peer) create() (err error) {
 	h := hello{kind: uint16(e.kind.Number), forced: e.cfg.Force, endpoint: p.qp.Endpoint()}
 	_, h.sends = e.proto.(sending)
 	e.proto.offer(p, &h)
-	p.words = h.append(nil)
+	p.words = h.bytes()
 	return nil
 }
 

@@ -140,10 +140,10 @@ func (r *Receiver) Receive(ctx context.Context) (Message, error) {
 	var armed verbs.CQ
 	for r.pause.reset(); ; {
 		m, err := r.TryReceive()
-		if err != ErrWouldBlock {
+		if !blocked(err) {
 			return m, err
 		}
-		if m, armed, err = r.await(ctx, armed); err != ErrWouldBlock {
+		if m, armed, err = r.await(ctx, armed); !blocked(err) {
 			return m, r.fail("receive", err)
 		}
 	}

@@ -17,11 +17,11 @@ type region struct {
 
 // newRegion makes memory of whole pages; a ring has its bytes twice.
 func (e *end) newRegion(size int, ring bool, access verbs.Access) (*region, error) {
-	make := verbs.NewMemory
+	alloc := verbs.NewMemory
 	if ring {
-		make = verbs.NewRing
+		alloc = verbs.NewRing
 	}
-	mem, err := make(size)
+	mem, err := alloc(size)
 	if err != nil {
 		return nil, err
 	}

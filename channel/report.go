@@ -97,7 +97,7 @@ func (r *reports) attach(p *Peer, h *hello, value uint64) (err error) {
 	if p.end.writes() {
 		return nil
 	}
-	if len(h.regions) != 1 || !h.regions[0].holds(0, 8) {
+	if len(h.regions) != 1 || !h.regions[0].holds(8) {
 		return errNoWord
 	}
 	if r.gauge, err = p.end.newGauge(p, h.regions[0], r.salt); err == nil {

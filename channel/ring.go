@@ -41,7 +41,7 @@ func (s *ringSender) attach(p *Peer, h *hello) (err error) {
 	switch {
 	case s.peer != nil:
 		return fmt.Errorf("a peer was there before: %w", ErrBusy)
-	case len(h.regions) < 2 || h.ring < page || h.ring%page != 0 || !h.regions[0].holds(0, 2*h.ring) || !h.regions[1].holds(0, 8):
+	case len(h.regions) < 2 || h.ring < page || h.ring%page != 0 || !h.regions[0].holds(2*h.ring) || !h.regions[1].holds(8):
 		return fmt.Errorf("peer's ring of %d bytes: %w", h.ring, ErrInvalid)
 	}
 	s.ring, s.length, s.salt = h.regions[0], h.ring, h.salt
@@ -125,7 +125,7 @@ func (s *ringSender) lend(room uint64, n, requests int) ([]byte, error) {
 // write sends n bytes of the stage to an offset of the ring.
 func (s *ringSender) write(offset uint64, n int) error {
 	s.wr.RemoteAddr = s.ring.addr + offset
-	return s.stage.send(&s.wr, 0, n)
+	return s.stage.send(&s.wr, n)
 }
 
 // advance goes on by n bytes, at most a lap.

@@ -28,7 +28,7 @@ func newRingFlagSender(e *end) (sending, error) {
 }
 
 func (s *ringFlagSender) attach(p *Peer, h *hello) error {
-	if len(h.regions) < 3 || !h.regions[2].holds(0, 8) {
+	if len(h.regions) < 3 || !h.regions[2].holds(8) {
 		return fmt.Errorf("peer's ring without a tail: %w", ErrInvalid)
 	}
 	s.tail.RemoteAddr, s.tail.RKey = h.regions[2].addr, h.regions[2].rkey
@@ -61,7 +61,7 @@ func (s *ringFlagSender) commit(n int, _ *uint32) error {
 		return err
 	}
 	s.advance(uint64(size))
-	return s.stage.send(&s.tail, 0, 8)
+	return s.stage.send(&s.tail, 8)
 }
 
 type ringFlagReceiver struct {

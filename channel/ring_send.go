@@ -44,7 +44,7 @@ func (s *ringSendSender) commit(n int, _ *uint32) error {
 		return err
 	}
 	s.sent(n)
-	return s.stage.send(&s.tell, 0, 8)
+	return s.stage.send(&s.tell, 8)
 }
 
 type ringSendReceiver struct{ *noticeReceiver }

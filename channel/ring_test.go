@@ -283,7 +283,7 @@ func TestRingHello(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := p.Attach(t.Context(), h.append(nil)); !errors.Is(err, ErrInvalid) {
+			if err := p.Attach(t.Context(), h.bytes()); !errors.Is(err, ErrInvalid) {
 				t.Errorf("%s: %s: %v, want ErrInvalid", kind.Name, what, err)
 			}
 			if err := s.Close(); err != nil {

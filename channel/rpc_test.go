@@ -50,7 +50,7 @@ func TestCalls(t *testing.T) {
 func call(t *testing.T, c *Caller, request string) {
 	got, err := c.Call(t.Context(), []byte(request))
 	if strings.HasSuffix(request, "7") {
-		if err != RemoteError("no: "+request) {
+		if !errors.Is(err, RemoteError("no: "+request)) {
 			t.Errorf("%s: %v", request, err)
 		}
 		return
@@ -71,7 +71,7 @@ func backChannel(t *testing.T, kind *Kind, a, b *Link) (*Sender, *Receiver) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close(); r.Close() })
+	t.Cleanup(func() { _ = s.Close(); _ = r.Close() })
 	failed := make(chan error, 1)
 	go func() { failed <- second(b.Attach(t.Context(), "back", s)) }()
 	if _, err := a.Attach(t.Context(), "back", r); err != nil {
@@ -110,7 +110,7 @@ func TestCallIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Release()
-	b.Close()
+	_ = b.Close()
 	if err := <-failed; !errors.Is(err, ErrPeerGone) {
 		t.Errorf("%v, want ErrPeerGone", err)
 	}

@@ -68,7 +68,7 @@ func (s *sendSender) commit(n int, imm *uint32) error {
 	if imm != nil {
 		s.wr.Op, s.wr.Imm = verbs.OpSendImm, *imm
 	}
-	return s.stage.send(&s.wr, 0, n)
+	return s.stage.send(&s.wr, n)
 }
 
 func (s *sendSender) abort() {}

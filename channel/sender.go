@@ -148,10 +148,10 @@ func (s *Sender) tryReserve(n int) ([]byte, error) {
 // room.
 func (s *Sender) Reserve(ctx context.Context, n int) (Lease, error) {
 	l, err := s.TryReserve(n)
-	if err != ErrWouldBlock {
+	if !blocked(err) {
 		return l, err
 	}
-	for s.pause.reset(); err == ErrWouldBlock; l, err = s.TryReserve(n) {
+	for s.pause.reset(); blocked(err); l, err = s.TryReserve(n) {
 		if err := s.pause.wait(ctx, s.done); err != nil {
 			s.forsake()
 			return Lease{}, s.fail("reserve", err)
@@ -198,7 +198,7 @@ func (s *Sender) Send(ctx context.Context, message []byte) error {
 func (s *Sender) commit(n int, imm *uint32) error {
 	for s.pause.reset(); ; {
 		err := s.tryCommit(n, imm)
-		if err != ErrWouldBlock {
+		if !blocked(err) {
 			return s.fail("commit", err)
 		}
 		if err := s.pause.wait(context.Background(), s.done); err != nil {
@@ -229,7 +229,7 @@ func (s *Sender) tryCommit(n int, imm *uint32) error {
 		s.committed++
 		s.bytes += uint64(n)
 	}
-	if err != ErrWouldBlock {
+	if !blocked(err) {
 		s.unlease()
 	}
 	return err
@@ -241,12 +241,12 @@ func (s *Sender) tryCommit(n int, imm *uint32) error {
 func (s *Sender) Flush(ctx context.Context) error {
 	for s.pause.reset(); ; {
 		s.mu.Lock()
-		ok, err := true, error(ErrClosed)
+		ok, err := true, ErrClosed
 		if !s.closed.Load() {
 			ok, err = s.p.settled()
 		}
 		s.mu.Unlock()
-		if err != nil && err != ErrWouldBlock || ok {
+		if err != nil && !blocked(err) || ok {
 			return s.fail("flush", err)
 		}
 		if err := s.pause.wait(ctx, s.done); err != nil {
@@ -296,7 +296,7 @@ func (s *Sender) linger(ctx context.Context) {
 		s.mu.Lock()
 		ok, err := s.p.settled()
 		s.mu.Unlock()
-		if ok || err != nil && err != ErrWouldBlock || p.wait(ctx, s.done) != nil {
+		if ok || err != nil && !blocked(err) || p.wait(ctx, s.done) != nil {
 			return
 		}
 	}

@@ -70,7 +70,7 @@ func (e *end) newSharedRingSender(requests int) (*sharedRingSender, error) {
 }
 
 func (s *sharedRingSender) attach(p *Peer, h *hello) error {
-	if len(h.regions) < 3 || !h.regions[2].holds(0, 8) || h.regions[2].addr%8 != 0 || h.slot >= maxPeers {
+	if len(h.regions) < 3 || !h.regions[2].holds(8) || h.regions[2].addr%8 != 0 || h.slot >= maxPeers {
 		return fmt.Errorf("peer's ring without a tail, or place %d: %w", h.slot, ErrInvalid)
 	}
 	s.cells, s.slot = h.ring/cellSize, uint64(h.slot)

@@ -35,7 +35,7 @@ func newSharedFlagSender(e *end) (sending, error) {
 }
 
 func (s *sharedFlagSender) attach(p *Peer, h *hello) error {
-	if len(h.regions) < 4 || !h.regions[3].holds(0, h.ring/cellSize*8) {
+	if len(h.regions) < 4 || !h.regions[3].holds(h.ring/cellSize*8) {
 		return fmt.Errorf("peer's ring without bells: %w", ErrInvalid)
 	}
 	s.bells = h.regions[3]
@@ -74,7 +74,7 @@ func (s *sharedFlagSender) commit(n int, _ *uint32) error {
 // toll sends the bell, which is next in the stage.
 func (s *sharedFlagSender) toll() error {
 	s.bell.RemoteAddr = s.bells.addr + s.claim.pos%s.cells*8
-	return s.used(s.stage.send(&s.bell, 0, 8))
+	return s.used(s.stage.send(&s.bell, 8))
 }
 
 // mark buries the claim.

@@ -38,9 +38,9 @@ func (s *slotSender) attach(p *Peer, h *hello) (err error) {
 	switch {
 	case s.peer != nil:
 		return fmt.Errorf("a peer was there before: %w", ErrBusy)
-	case slots == 0 || h.size == 0 || len(h.regions) < 2 || !h.regions[0].holds(0, slots*stride):
+	case slots == 0 || h.size == 0 || len(h.regions) < 2 || !h.regions[0].holds(slots*stride):
 		return fmt.Errorf("peer's %d slots of %d bytes: %w", h.slots, h.size, ErrInvalid)
-	case h.ring%8 != 0 || h.ring < 8*slots || !h.regions[1].holds(0, 2*h.ring):
+	case h.ring%8 != 0 || h.ring < 8*slots || !h.regions[1].holds(2*h.ring):
 		return fmt.Errorf("peer's list of %d bytes for %d slots: %w", h.ring, h.slots, ErrInvalid)
 	}
 	if s.stage, err = s.end.newStage(p, staged(int(slots), int(stride))); err != nil {
@@ -89,7 +89,7 @@ func (s *slotSender) lend(n, behind, requests int) ([]byte, error) {
 // write sends n bytes of the stage to an offset of the next message's slot.
 func (s *slotSender) write(offset uint64, n int) error {
 	s.wr.RemoteAddr = s.memory.addr + uint64(s.open.first())*s.stride + offset
-	return s.stage.send(&s.wr, 0, n)
+	return s.stage.send(&s.wr, n)
 }
 
 // settled tells whether all is with the peer: the list is read behind it.

@@ -27,7 +27,7 @@ func newSlotFlagSender(e *end) (sending, error) {
 }
 
 func (s *slotFlagSender) attach(p *Peer, h *hello) error {
-	if len(h.regions) < 3 || !h.regions[2].holds(0, 8*uint64(h.slots)) {
+	if len(h.regions) < 3 || !h.regions[2].holds(8*uint64(h.slots)) {
 		return fmt.Errorf("peer's flags for %d slots: %w", h.slots, ErrInvalid)
 	}
 	if err := s.slotSender.attach(p, h); err != nil {
@@ -58,7 +58,7 @@ func (s *slotFlagSender) commit(n int, _ *uint32) error {
 	}
 	s.flag.RemoteAddr = s.flags.addr + 8*(number%uint64(len(s.open.slots)))
 	s.open.take()
-	return s.stage.send(&s.flag, 0, 8)
+	return s.stage.send(&s.flag, 8)
 }
 
 type slotFlagReceiver struct {

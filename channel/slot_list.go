@@ -104,7 +104,7 @@ func (o *openings) room() error {
 		return err
 	}
 	if o.next-o.taken <= o.low {
-		if err := o.ask(); err != nil && (err != ErrWouldBlock || o.next == o.taken) {
+		if err := o.ask(); err != nil && (!blocked(err) || o.next == o.taken) {
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ func (s *slotSendSender) commit(n int, imm *uint32) error {
 		return err
 	}
 	s.open.take()
-	return s.stage.send(&s.note, 0, noteSize)
+	return s.stage.send(&s.note, noteSize)
 }
 
 // put writes what is told of a message.

@@ -76,17 +76,17 @@ func (s *stage) open(end uint64) error {
 	return nil
 }
 
-// send posts a request with the n bytes that were taken, from the skip-th on. The
+// send posts a request with the n bytes that were taken. The
 // request's other fields are the caller's.
-func (s *stage) send(wr *verbs.SendWR, skip, n int) error {
-	at := int(s.at) + skip
+func (s *stage) send(wr *verbs.SendWR, n int) error {
+	at := int(s.at)
 	wr.Flags &^= verbs.Inline
-	if n-skip <= s.peer.inline {
+	if n <= s.peer.inline {
 		wr.Flags |= verbs.Inline
-		wr.SGEs, wr.InlineData = wr.SGEs[:0], s.memory.b[at:at+n-skip]
+		wr.SGEs, wr.InlineData = wr.SGEs[:0], s.memory.b[at:at+n]
 	} else {
 		wr.SGEs, wr.InlineData = wr.SGEs[:1], nil
-		wr.SGEs[0] = s.memory.mr.SGE(at, n-skip)
+		wr.SGEs[0] = s.memory.mr.SGE(at, n)
 	}
 	end := s.end(n)
 	// One that enters a sector has a completion, which tells of all before it.

@@ -122,7 +122,9 @@ func (a *app) channelAdvise(req channel.Requirements, caps verbs.Caps, all, asJS
 			if c.Fits() {
 				place++
 			}
-			writeChoice(w, c, place, all)
+			if _, err := io.WriteString(w, textOf(c, place, all)); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -133,16 +135,15 @@ func (a *app) channelAdvise(req channel.Requirements, caps verbs.Caps, all, asJS
 	return err
 }
 
-func writeChoice(w io.Writer, c *channel.Choice, place int, all bool) {
+// textOf is a choice for people; place is that of one that fits.
+func textOf(c *channel.Choice, place int, all bool) string {
+	const indent = "\n     "
 	switch {
 	case c.Fits():
-		fmt.Fprintf(w, "%d. %s (%s)\n", place, c.Kind.Name, c.Kind.Title)
-		for _, r := range c.Reasons {
-			fmt.Fprintf(w, "     %s\n", r)
-		}
+		return fmt.Sprintf("%d. %s (%s)%s%s\n", place, c.Kind.Name, c.Kind.Title, indent, strings.Join(c.Reasons, indent))
 	case all:
-		fmt.Fprintf(w, "-  %s (%s)\n     not: %s\n", c.Kind.Name, c.Kind.Title, strings.Join(c.Excluded, "\n     not: "))
+		return fmt.Sprintf("-  %s (%s)%snot: %s\n", c.Kind.Name, c.Kind.Title, indent, strings.Join(c.Excluded, indent+"not: "))
 	default:
-		fmt.Fprintf(w, "-  %s: %s\n", c.Kind.Name, c.Excluded[0])
+		return fmt.Sprintf("-  %s: %s\n", c.Kind.Name, c.Excluded[0])
 	}
 }

@@ -254,13 +254,13 @@ func newBench(ctx context.Context, k *channel.Kind, cfg channel.Config) (b *benc
 
 func (b *bench) close() {
 	if b.s != nil {
-		b.s.Close()
+		_ = b.s.Close()
 	}
 	if b.r != nil {
-		b.r.Close()
+		_ = b.r.Close()
 	}
 	if b.net != nil {
-		b.net.Close()
+		_ = b.net.Close()
 	}
 }
 
