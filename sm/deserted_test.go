@@ -22,7 +22,7 @@ func TestDesertedPort(t *testing.T) {
 			})
 		}
 		inInit := func() int { return r.status(t).Ports[mad.PortInit] }
-		slow(time.Hour)
+		slow(5 * time.Minute)
 		for range 6 {
 			r.Resweep("the test")
 			time.Sleep(20 * time.Second)
@@ -31,6 +31,7 @@ func TestDesertedPort(t *testing.T) {
 			t.Errorf("%d ports in Init, want both ends of the link to the node that is gone", n)
 		}
 		slow(0)
+		time.Sleep(5 * time.Minute) // what the agent had begun
 		for range 3 {
 			r.Resweep("the test")
 			time.Sleep(20 * time.Second)
