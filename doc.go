@@ -4,7 +4,8 @@
 // A heddle is the part of a loom that guides each thread of the warp to its
 // place. heddle guides messages through an RDMA fabric: it reads or generates
 // a fabric, lays the multicast trees of thousands of groups over its links,
-// and shows how evenly each routing engine loads them.
+// and shows how evenly each routing engine loads them. And it sends messages over
+// RDMA devices, by the protocol that fits a program and its network.
 //
 // # The rooms
 //
@@ -27,6 +28,12 @@
 //     multicast groups, sm/admin answers what ports ask, sm/election finds the
 //     master, sm/store and sm/replica keep the state; sm/partition and
 //     sm/opensm read OpenSM's files.
+//   - verbs is RDMA devices: the objects and work requests; verbs/sim simulates
+//     networks of them, verbs/shm joins processes of a host, verbs/ibv is
+//     libibverbs, and verbs/verbstest holds each of them to the rules.
+//   - channel is messages over them: many protocols of which a program takes
+//     one, links between processes, net.Conn; channel/measure reads off
+//     simulated networks what each costs.
 //   - cli is the command line.
 //
 // # The way of one group
