@@ -248,7 +248,7 @@ func TestSetupReloads(t *testing.T) {
 	write("lmc 1\nperfmgr TRUE\n")
 	var said strings.Builder
 	f := smFlags{effort: 1, share: "off", engines: []string{"auto"}, trees: []string{"weave"}, traps: sm.TrapRules{Unhealthy: 1, Window: time.Second}}
-	f.limits.Groups, f.limits.Proxied = 1, 1
+	f.limits.Groups, f.limits.Proxied, f.limits.Share = 1, 1, 50
 	f.files.conf, f.log.level, f.log.format = name, "info", "text"
 	s, err := (&app{err: &said}).smSetup(func(flag string) bool { return flag == "partitions" || flag == "guid2lid" }, f)
 	if err != nil {
