@@ -1,6 +1,7 @@
 package verbstest
 
 import (
+	"math"
 	"testing"
 
 	"heddle/verbs"
@@ -19,10 +20,22 @@ func noAllocs(e *env) {
 	}
 	p.pollAll(func(poll func()) { poll() })
 	e.settled(a, r)
-	e.free("posting", p.post)
-	p.pollAll(func(poll func()) { e.free("polling", poll) })
+	// What else in the process allocates at that moment is counted as well, such as
+	// the timers of a device in real time: what each of several rounds has is the
+	// call's own.
+	posting, polling := freeRounds{least: math.Inf(1)}, freeRounds{least: math.Inf(1)}
+	for range allocRounds {
+		posting.measure(p.post)
+		p.pollAll(func(poll func()) { polling.measure(poll) })
+	}
+	posting.free(e, "posting")
+	polling.free(e, "polling")
 	buffer := verbs.RecvWR{SGEs: []verbs.SGE{r.ma.SGE(0, 8)}}
-	e.free("posting receives", func() { p.failed(a.qp.PostRecv(&buffer)) })
+	receiving := freeRounds{least: math.Inf(1)}
+	for range allocRounds {
+		receiving.measure(func() { p.failed(a.qp.PostRecv(&buffer)) })
+	}
+	receiving.free(e, "posting receives")
 	e.must("post and poll", p.err)
 }
 
@@ -67,18 +80,29 @@ func (p *poster) pollAll(do func(poll func())) {
 	}
 }
 
-// freeRuns is how often free does something: the second half is measured.
-const freeRuns = 8
+const (
+	// freeRuns is how often measure does something: the second half is measured.
+	freeRuns = 8
+	// allocRounds is how often it is measured.
+	allocRounds = 5
+)
 
-// free does something that may not allocate.
-func (e *env) free(what string, f func()) {
-	e.Helper()
-	n := testing.AllocsPerRun(1, func() {
+// freeRounds is the least number of allocations that any round had.
+type freeRounds struct{ least float64 }
+
+// measure does something that may not allocate.
+func (r *freeRounds) measure(f func()) {
+	r.least = min(r.least, testing.AllocsPerRun(1, func() {
 		for range freeRuns / 2 {
 			f()
 		}
-	})
-	if n > 0 {
-		e.Errorf("%s allocates: %v times in %d calls", what, n, freeRuns/2)
+	}))
+}
+
+// free demands that a round was free of allocations.
+func (r *freeRounds) free(e *env, what string) {
+	e.Helper()
+	if r.least > 0 {
+		e.Errorf("%s allocates: %v times in %d calls", what, r.least, freeRuns/2)
 	}
 }
