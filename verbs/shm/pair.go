@@ -224,11 +224,14 @@ func (q *pair) enterErr() bool {
 	return old != verbs.Err
 }
 
-// reset forgets everything, as if the QP were new.
+// reset forgets everything, as if the QP were new. The state is set again under
+// each lock: who held it may have taken the QP into error for the link that was,
+// as may have the link's goroutine.
 func (q *pair) reset() {
 	q.state.Store(int32(verbs.Reset))
 	_ = q.disconnect() // what was parked may be closed
 	q.sending.Lock()
+	q.state.Store(int32(verbs.Reset))
 	for q.posted.Len() > 0 {
 		q.posted.Pop()
 	}
@@ -237,6 +240,7 @@ func (q *pair) reset() {
 	q.count()
 	q.doneSending()
 	q.receiving.Lock()
+	q.state.Store(int32(verbs.Reset))
 	for q.buffers.Len() > 0 {
 		q.buffers.Pop()
 	}
