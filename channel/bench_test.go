@@ -196,3 +196,34 @@ func take(ctx context.Context, r *Receiver, count <-chan int) error {
 		}
 	}
 }
+
+// BenchmarkCost is the time that a CPU needs for both ends of a message, in turn.
+func BenchmarkCost(b *testing.B) {
+	onShared(b, func(b *testing.B, kind *Kind, size int) {
+		s, r := joined(b, kind, shared(b), shared(b), size)
+		ctx := b.Context()
+		var sending, receiving time.Duration
+		const batch = 32
+		b.ReportAllocs()
+		for b.Loop() {
+			start := time.Now()
+			for range batch {
+				if err := sendOne(ctx, s, size); err != nil {
+					b.Fatal(err)
+				}
+			}
+			middle := time.Now()
+			for range batch {
+				m, err := r.Receive(ctx)
+				if err != nil {
+					b.Fatal(err)
+				}
+				m.Release()
+			}
+			receiving += time.Since(middle)
+			sending += middle.Sub(start)
+		}
+		b.ReportMetric(float64(sending.Nanoseconds())/float64(b.N)/batch, "send-ns")
+		b.ReportMetric(float64(receiving.Nanoseconds())/float64(b.N)/batch, "recv-ns")
+	})
+}

@@ -60,20 +60,21 @@ func (b *buffers) postOne(slot int) error {
 }
 
 // poll gives the next message, if there is one.
-func (b *buffers) poll() (d delivery, ok bool, err error) {
+func (b *buffers) poll(d *delivery) (ok bool, err error) {
 	if b.first == b.next {
 		_, err = b.collect()
 	}
 	if b.first == b.next {
-		return d, false, err
+		return false, err
 	}
 	a := &b.came[b.first%uint64(len(b.came))]
 	b.first++
 	b.held[a.slot] = true
 	at := int(a.slot) * b.stride
-	return delivery{
+	*d = delivery{
 		data: b.memory.b[at : at+int(a.length) : at+b.stride], source: a.source, token: uint64(a.slot), imm: a.imm, hasImm: a.hasImm,
-	}, true, nil
+	}
+	return true, nil
 }
 
 // collect takes completions, and tells how many there were.

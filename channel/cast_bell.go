@@ -36,38 +36,37 @@ func newCastBellReader(e *end) (receiving, error) {
 	return r, r.make(e)
 }
 
-func (r *castBellReader) poll() (delivery, error) {
-	d, err := r.tryPoll()
-	return d, r.failed(err)
+func (r *castBellReader) poll(d *delivery) error {
+	return r.failed(r.tryPoll(d))
 }
 
-func (r *castBellReader) tryPoll() (delivery, error) {
+func (r *castBellReader) tryPoll(d *delivery) error {
 	if err := r.begin(); err != nil {
-		return delivery{}, err
+		return err
 	}
 	// What is here; what a READ brings at once; and what was missing of a record.
 	for range 3 {
-		d, none, err := r.next()
+		none, err := r.next(d)
 		if !blocked(err) {
 			r.empty = false
-			return d, err
+			return err
 		}
 		if r.number == 0 {
 			if r.fit(none); none && r.empty {
 				r.empty = false
-				return d, r.idle()
+				return r.idle()
 			}
 			r.began = r.have
 			if err := r.fetch(max(r.need, r.have+r.window)); err != nil {
-				return d, err
+				return err
 			}
 		}
 		if ok, err := r.fetched(); !ok {
-			return d, wouldBlock(err)
+			return wouldBlock(err)
 		}
 		r.empty = true
 	}
-	return delivery{}, ErrWouldBlock
+	return ErrWouldBlock
 }
 
 // fit fits the window to what the last READ brought, and forgets what of it is

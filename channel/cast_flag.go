@@ -75,37 +75,36 @@ func (r *castFlagReader) free() error {
 	return err
 }
 
-func (r *castFlagReader) poll() (delivery, error) {
-	d, err := r.tryPoll()
-	return d, r.failed(err)
+func (r *castFlagReader) poll(d *delivery) error {
+	return r.failed(r.tryPoll(d))
 }
 
-func (r *castFlagReader) tryPoll() (delivery, error) {
+func (r *castFlagReader) tryPoll(d *delivery) error {
 	if err := r.begin(); err != nil {
-		return delivery{}, err
+		return err
 	}
 	r.to = max(r.to, r.have)
 	// What is here; then the word, the records and what was missing of one, where
 	// they come at once.
 	for range 4 {
-		d, none, err := r.next()
+		none, err := r.next(d)
 		switch {
 		case none:
-			return d, r.spoilt("no record at %d of the ring", r.offset(r.pos))
+			return r.spoilt("no record at %d of the ring", r.offset(r.pos))
 		case !blocked(err):
-			return d, err
+			return err
 		}
 		if err := r.ask(); err != nil {
-			return d, err
+			return err
 		}
 		if ok, err := r.fetched(); !ok {
-			return d, wouldBlock(err)
+			return wouldBlock(err)
 		}
 		if news, err := r.heard(); !news {
-			return d, wouldBlock(err)
+			return wouldBlock(err)
 		}
 	}
-	return delivery{}, ErrWouldBlock
+	return ErrWouldBlock
 }
 
 // ask READs the records that are known to be there, or else the word.

@@ -123,25 +123,26 @@ func (r *castReader) fetched() (bool, error) {
 
 // next gives the record at pos, if all of it is here; none tells that there is no
 // record, though its word is here.
-func (r *castReader) next() (d delivery, none bool, err error) {
+func (r *castReader) next(d *delivery) (none bool, err error) {
 	r.need = r.pos + 8
 	if r.need > r.have {
-		return d, false, ErrWouldBlock
+		return false, ErrWouldBlock
 	}
 	at := r.offset(r.pos)
 	n, ok := unseal(load(r.local.b, int(at)), saltAt(r.salt, r.pos))
 	if !ok {
-		return d, true, ErrWouldBlock
+		return true, ErrWouldBlock
 	}
 	if r.need += uint64(padded(int(n))); uint64(n) > r.length/2 {
-		return d, false, r.spoilt("a message of %d bytes in a ring of %d", n, r.length)
+		return false, r.spoilt("a message of %d bytes in a ring of %d", n, r.length)
 	}
 	if r.need > r.have {
-		return d, false, ErrWouldBlock
+		return false, ErrWouldBlock
 	}
 	r.pos = r.need
 	data := r.local.b[at+8 : at+8+uint64(n) : at+8+uint64(n)]
-	return delivery{data: data, token: r.ledger.deliver(r.pos)}, false, nil
+	*d = delivery{data: data, token: r.ledger.deliver(r.pos)}
+	return false, nil
 }
 
 // known takes in how far the sender is, of which the lower 32 bits came; further

@@ -180,35 +180,34 @@ func (r *castSendReader) free() error {
 	return err
 }
 
-func (r *castSendReader) poll() (delivery, error) {
-	d, err := r.tryPoll()
-	return d, r.failed(err)
+func (r *castSendReader) poll(d *delivery) error {
+	return r.failed(r.tryPoll(d))
 }
 
-func (r *castSendReader) tryPoll() (delivery, error) {
+func (r *castSendReader) tryPoll(d *delivery) error {
 	if err := r.begin(); err != nil {
-		return delivery{}, err
+		return err
 	}
 	r.to = max(r.to, r.have)
 	// What is here goes first, then what comes at once, and what was missing of a
 	// record: looking for more costs time.
 	for range 3 {
-		d, none, err := r.next()
+		none, err := r.next(d)
 		switch {
 		case none:
-			return d, r.spoilt("no record at %d of the ring", r.offset(r.pos))
+			return r.spoilt("no record at %d of the ring", r.offset(r.pos))
 		case !blocked(err):
-			return d, err
+			return err
 		case r.number == 0:
 			if err := r.ask(); err != nil {
-				return d, err
+				return err
 			}
 		}
 		if ok, err := r.fetched(); !ok {
-			return d, wouldBlock(err)
+			return wouldBlock(err)
 		}
 	}
-	return delivery{}, ErrWouldBlock
+	return ErrWouldBlock
 }
 
 // ask READs what is new, after it has looked whether there is.

@@ -66,6 +66,7 @@ type end struct {
 	registered int          // bytes of memory
 	copied     int          // bytes of messages that were copied after they came
 	users      int          // leases, messages and waits that use memory
+	limit      int          // no message up to it is too long for a sender, as its peers are
 	freed      bool         //
 	wcs        [16]verbs.WC // of sends
 }
@@ -171,8 +172,9 @@ func (e *end) peerOf(id uint64) *Peer {
 func (e *end) use() { e.users++ }
 
 func (e *end) unuse() {
-	e.users--
-	_ = e.freeUnused()
+	if e.users--; e.users == 0 && e.closed.Load() {
+		_ = e.freeUnused()
+	}
 }
 
 // freeUnused gives the memory of a closed end back as soon as nobody uses it.

@@ -30,13 +30,14 @@ func (r *apart) attach(p *Peer, h *hello) error {
 	return err
 }
 
-func (r *apart) poll() (delivery, error) {
+func (r *apart) poll(d *delivery) error {
 	if r.peer == nil {
-		return delivery{}, ErrWouldBlock
+		return ErrWouldBlock
 	}
 	// What is here goes first: looking for more costs time.
 	if n, err := r.came(); err == nil {
-		return r.deliver(n), nil
+		*d = r.deliver(n)
+		return nil
 	}
 	err := r.news.look()
 	for err == nil && !r.full(r.asked) {
@@ -49,11 +50,12 @@ func (r *apart) poll() (delivery, error) {
 	n, missing := r.came()
 	switch {
 	case missing == nil:
-		return r.deliver(n), nil
+		*d = r.deliver(n)
+		return nil
 	case err == nil || blocked(err):
 		err = missing
 	}
-	return delivery{}, err
+	return err
 }
 
 // fetch READs the next message to a place.

@@ -30,29 +30,30 @@ func newFetchBellReader(e *end) (receiving, error) {
 
 func (r *fetchBellReader) attach(p *Peer, h *hello) error { return r.fetchReader.attach(p, h, true) }
 
-func (r *fetchBellReader) poll() (delivery, error) {
+func (r *fetchBellReader) poll(d *delivery) error {
 	if r.peer == nil {
-		return delivery{}, ErrWouldBlock
+		return ErrWouldBlock
 	}
 	at := r.place(r.seq)
 	if r.number == 0 {
 		if r.full(r.seq) {
-			return delivery{}, wouldBlock(r.peer.gone)
+			return wouldBlock(r.peer.gone)
 		}
 		if err := r.look(r.local, at, r.slots, r.seq%r.count*r.stride, int(r.stride)); err != nil {
-			return delivery{}, err
+			return err
 		}
 	}
 	if ok, err := r.arrived(r.number); !ok {
-		return delivery{}, wouldBlock(err)
+		return wouldBlock(err)
 	}
 	r.number = 0
 	n, ok := opened(load(r.local.b, at), r.reporter.salt, r.seq, r.count)
 	switch {
 	case !ok:
-		return delivery{}, r.idle()
+		return r.idle()
 	case n > r.size:
-		return delivery{}, r.spoilt("a message of %d bytes in a slot of %d", n, r.size)
+		return r.spoilt("a message of %d bytes in a slot of %d", n, r.size)
 	}
-	return r.deliver(n), nil
+	*d = r.deliver(n)
+	return nil
 }

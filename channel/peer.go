@@ -18,6 +18,8 @@ type Peer struct {
 	index int
 	qp    verbs.QP
 	depth uint64 // of its send queue
+	// quarter is after how many requests one has a completion.
+	quarter uint64
 	words []byte // the hello
 
 	// posted and retired are how many requests were posted, and are known to be
@@ -57,6 +59,7 @@ func (p *Peer) create() (err error) {
 		return err
 	}
 	p.depth, p.inline = uint64(max(q.send, 1)), p.qp.Attr().Inline
+	p.quarter = (p.depth + 3) / 4
 	h := hello{kind: uint16(e.kind.Number), forced: e.cfg.Force, endpoint: p.qp.Endpoint()}
 	_, h.sends = e.proto.(sending)
 	e.proto.offer(p, &h)
@@ -94,7 +97,7 @@ func (p *Peer) attach(ctx context.Context, theirs []byte) error {
 	if err := e.proto.attach(p, h); err != nil {
 		return err
 	}
-	p.attached, p.base = true, e.committed
+	p.attached, p.base, e.limit = true, e.committed, 0
 	return nil
 }
 
@@ -124,7 +127,7 @@ func (p *Peer) leave() error {
 	if p.left {
 		return nil
 	}
-	p.left = true
+	p.left, p.end.limit = true, 0
 	if proto, ok := p.end.proto.(parting); ok && !p.end.closed.Load() {
 		proto.part(p)
 	}
@@ -237,20 +240,23 @@ func (p *Peer) settled() (bool, error) {
 // says so, or none was asked for so long that the queue would fill. Without room
 // the error is ErrWouldBlock.
 func (p *Peer) post(wr *verbs.SendWR, signal bool) error {
-	if err := p.ready(1); err != nil {
-		return err
+	if p.gone != nil || !p.room(1) {
+		if err := p.ready(1); err != nil {
+			return err
+		}
 	}
 	number := p.posted + 1
 	wr.ID = uint64(p.index)<<48 | number&sequence
+	signal = signal || number-p.signaled >= p.quarter
 	wr.Flags &^= verbs.Signaled
-	if signal || number-p.signaled >= (p.depth+3)/4 {
+	if signal {
 		wr.Flags |= verbs.Signaled
 	}
 	if err := p.qp.PostSend(wr); err != nil {
 		return err
 	}
 	p.posted = number
-	if wr.Flags&verbs.Signaled != 0 {
+	if signal {
 		p.signaled = number
 	}
 	return nil

@@ -12,8 +12,9 @@ import (
 type receiving interface {
 	protocol
 	// poll gives the next message, or ErrWouldBlock. After the last message of a
-	// peer that is gone it gives that peer's error, where no other can come.
-	poll() (delivery, error)
+	// peer that is gone it gives that peer's error, where no other can come. What
+	// it leaves as it was of the delivery is zero, or what it gave before.
+	poll(*delivery) error
 	// release gives a message's memory back.
 	release(token uint64)
 	// watch is how one waits for what is next; what it gives is made once, so that
@@ -42,19 +43,28 @@ type watch struct {
 type Receiver struct {
 	end
 	p     receiving
+	spare *holding // that are in no message; guarded by mu
+	times int      // that Receive looks before it waits
 	pause pause
 }
+
+// timesAtOnce is how often memory is looked at with the lock held: for as long as
+// an answer takes from a process that is awake.
+const timesAtOnce = 128
 
 // NewReceiver makes a receiver, which has no peer yet. The error is a *Refusal
 // where the device cannot have the kind.
 func (t *Transport) NewReceiver(kind *Kind, cfg Config) (*Receiver, error) {
-	r := &Receiver{}
+	r := &Receiver{times: 1}
 	err := r.begin(t, kind, cfg, kind.Senders)
 	if err == nil {
 		r.p, err = kind.receiver(&r.end)
 	}
 	if err == nil {
 		err = r.open(r.p)
+	}
+	if err == nil && r.p.watch().ready != nil {
+		r.times = timesAtOnce
 	}
 	if err != nil {
 		return nil, fmt.Errorf("new receiver of channel %s: %w", kind.Name, err)
@@ -70,30 +80,66 @@ func (r *Receiver) Invite() (*Peer, error) { return r.invite() }
 
 // Message is a message that came. It is a value, and may be passed on.
 type Message struct {
-	r *Receiver
-	d delivery
+	h      *holding
+	number uint64 // of the holding, when it was this message's
+}
+
+// holding is a message that is out; those that were are used again. Messages are
+// passed by the address of one, as they would be copied several times else.
+type holding struct {
+	delivery
+	r      *Receiver
+	number uint64 // of messages that it held; guarded by the end's lock, as next
+	next   *holding
 }
 
 // Bytes is the message, in memory of the channel, until Release.
-func (m Message) Bytes() []byte { return m.d.data }
+func (m Message) Bytes() []byte {
+	if m.h == nil {
+		return nil
+	}
+	return m.h.data
+}
 
-// Imm is the number that was sent beside it, if there was one.
-func (m Message) Imm() (imm uint32, ok bool) { return m.d.imm, m.d.hasImm }
+// Imm is the number that was sent beside it, if there was one; it is there until
+// Release, as Source is.
+func (m Message) Imm() (imm uint32, ok bool) {
+	if m.h == nil {
+		return 0, false
+	}
+	return m.h.imm, m.h.hasImm
+}
 
 // Source is the number of the peer that sent it, 0 where there is one only.
-func (m Message) Source() int { return m.d.source }
+func (m Message) Source() int {
+	if m.h == nil {
+		return 0
+	}
+	return m.h.source
+}
 
 // Release gives the memory back, once.
 func (m Message) Release() {
-	if m.r == nil {
+	if m.h == nil {
 		return
 	}
-	m.r.mu.Lock()
-	defer m.r.mu.Unlock()
-	if !m.r.closed.Load() {
-		m.r.p.release(m.d.token)
+	r := m.h.r
+	r.mu.Lock()
+	r.release(m)
+	r.mu.Unlock()
+}
+
+func (r *Receiver) release(m Message) {
+	h := m.h
+	if h.number != m.number {
+		return
 	}
-	m.r.unuse()
+	h.number++
+	h.next, r.spare = r.spare, h
+	if !r.closed.Load() {
+		r.p.release(h.token)
+	}
+	r.unuse()
 }
 
 // TryReceive gives the next message, or ErrWouldBlock. After the last message of
@@ -101,26 +147,41 @@ func (m Message) Release() {
 // its sender in order, over a Link, it is io.EOF.
 func (r *Receiver) TryReceive() (Message, error) {
 	r.mu.Lock()
-	m, err := r.tryReceive()
+	m, err := r.tryReceive(1)
 	r.mu.Unlock()
-	return m, r.fail("receive", err)
+	if err != nil {
+		err = r.fail("receive", err)
+	}
+	return m, err
 }
 
-func (r *Receiver) tryReceive() (m Message, err error) {
+// tryReceive looks so many times.
+func (r *Receiver) tryReceive(times int) (Message, error) {
 	if r.closed.Load() {
-		return m, ErrClosed
+		return Message{}, ErrClosed
 	}
-	if m.d, err = r.p.poll(); err != nil {
+	h := r.spare
+	if h == nil {
+		h = &holding{r: r}
+		r.spare = h
+	}
+	err := r.p.poll(&h.delivery)
+	for ; err != nil && times > 1; times-- {
+		if err = r.p.poll(&h.delivery); !blocked(err) {
+			break
+		}
+	}
+	if err != nil {
 		return Message{}, r.ended(err)
 	}
-	m.r = r
+	r.spare = h.next
 	r.received++
-	r.bytes += uint64(len(m.d.data))
-	if p := r.peers[m.d.source]; p != nil {
+	r.bytes += uint64(len(h.data))
+	if p := r.peers[h.source]; p != nil {
 		p.came++
 	}
 	r.use()
-	return m, nil
+	return Message{h, h.number}, nil
 }
 
 // ended is what a receiver says that has no message: io.EOF after the last one of
@@ -137,14 +198,28 @@ func (r *Receiver) ended(err error) error {
 
 // Receive gives the next message, and waits for it.
 func (r *Receiver) Receive(ctx context.Context) (Message, error) {
+	r.mu.Lock()
+	m, err := r.tryReceive(r.times)
+	r.mu.Unlock()
+	switch {
+	case err == nil:
+		return m, nil
+	case blocked(err):
+		return r.receive(ctx)
+	default:
+		return m, r.fail("receive", err)
+	}
+}
+
+// receive is Receive where nothing is there.
+func (r *Receiver) receive(ctx context.Context) (m Message, err error) {
 	var armed verbs.CQ
 	for r.pause.reset(); ; {
-		m, err := r.TryReceive()
-		if !blocked(err) {
-			return m, err
-		}
 		if m, armed, err = r.await(ctx, armed); !blocked(err) {
 			return m, r.fail("receive", err)
+		}
+		if m, err = r.TryReceive(); !blocked(err) {
+			return m, err
 		}
 	}
 }
@@ -168,7 +243,7 @@ func (r *Receiver) await(ctx context.Context, armed verbs.CQ) (m Message, _ verb
 	r.mu.Lock()
 	r.unuse()
 	if err == nil {
-		m, err = r.tryReceive()
+		m, err = r.tryReceive(1)
 	}
 	r.mu.Unlock()
 	r.waits.Done()

@@ -21,6 +21,7 @@ type ringSender struct {
 	stage  *stage
 	head   *gauge
 	pos    uint64 // bytes of the ring that were used, of all laps
+	until  uint64 // up to where there is room, as far as is known
 	at     uint64 // pos in the ring
 	lap    uint64
 	most   int // bytes of a record
@@ -32,7 +33,7 @@ func newRingSender(e *end) *ringSender {
 	return &ringSender{end: e, wr: verbs.SendWR{Op: verbs.OpWrite, SGEs: make([]verbs.SGE, 1)}}
 }
 
-func (s *ringSender) queues() queues { return queues{send: 64} }
+func (s *ringSender) queues() queues { return queues{send: 256} }
 
 func (s *ringSender) offer(*Peer, *hello) {}
 
@@ -51,7 +52,7 @@ func (s *ringSender) attach(p *Peer, h *hello) (err error) {
 	if s.head, err = s.end.newGauge(p, h.regions[1], h.salt); err != nil {
 		return err
 	}
-	s.peer = p
+	s.peer, s.until = p, s.length
 	s.wr.RKey = s.ring.rkey
 	// So long that it and the next one fit together: a sender never waits for the
 	// whole ring.
@@ -89,7 +90,7 @@ func (s *ringSender) room(n uint64) error {
 	if err := s.peer.ready(2); err != nil {
 		return err
 	}
-	if s.pos+n-s.head.value*8 <= s.length {
+	if s.pos+n <= s.until {
 		return nil
 	}
 	if err := s.head.look(); err != nil {
@@ -99,7 +100,8 @@ func (s *ringSender) room(n uint64) error {
 	case s.head.value*8 > s.pos:
 		s.peer.lose(fmt.Errorf("a head at %d, where %d bytes were sent: %w", s.head.value*8, s.pos, ErrInvalid))
 		return s.peer.gone
-	case s.pos+n-s.head.value*8 <= s.length:
+	case s.pos+n <= s.head.value*8+s.length:
+		s.until = s.head.value*8 + s.length
 		return nil
 	}
 	if err := s.head.ask(); err != nil {
@@ -112,12 +114,14 @@ func (s *ringSender) room(n uint64) error {
 // ring, and goes in so many requests. Commit then finds room for these: it is
 // here that one waits for a peer, where a context can end it.
 func (s *ringSender) lend(room uint64, n, requests int) ([]byte, error) {
-	if err := s.room(room); err != nil {
-		return nil, err
-	}
 	// One more, as Flush may read the head meanwhile.
-	if err := s.peer.ready(requests + 1); err != nil {
-		return nil, err
+	if p := s.peer; p == nil || p.gone != nil || !p.room(requests+1) || s.pos+room > s.until {
+		if err := s.room(room); err != nil {
+			return nil, err
+		}
+		if err := p.ready(requests + 1); err != nil {
+			return nil, err
+		}
 	}
 	return s.stage.take(n)
 }
@@ -126,6 +130,12 @@ func (s *ringSender) lend(room uint64, n, requests int) ([]byte, error) {
 func (s *ringSender) write(offset uint64, n int) error {
 	s.wr.RemoteAddr = s.ring.addr + offset
 	return s.stage.send(&s.wr, n)
+}
+
+// give is write for the only request of a message.
+func (s *ringSender) give(offset uint64, n int) error {
+	s.wr.RemoteAddr = s.ring.addr + offset
+	return s.stage.give(&s.wr, n)
 }
 
 // advance goes on by n bytes, at most a lap.
@@ -173,7 +183,11 @@ type ringReceiver struct {
 	at      uint64 // pos in the ring
 	lap     uint64
 	ledger  ledger
-	waits   watch
+	told    uint64 // the head that was published
+	// lazy is by how many bytes the head moves before it is published again: what
+	// the sender does not know of is never so much that it lacks room for a message.
+	lazy  uint64
+	waits watch
 }
 
 // newRingReceiver makes the memory; news tells without the lock whether there may
@@ -186,6 +200,7 @@ func newRingReceiver(e *end, news func(*ringReceiver) bool) (*ringReceiver, erro
 		return nil, err
 	}
 	r.length = uint64(r.ring.mem.Size())
+	r.lazy = r.length / 8
 	if r.control, err = e.newRegion(8, false, verbs.RemoteRead); err != nil {
 		return nil, errors.Join(err, r.free())
 	}
@@ -231,24 +246,34 @@ func (r *ringReceiver) fits(n uint64) bool {
 }
 
 // deliver makes a message of bytes of the ring; what it used ends at a position.
-func (r *ringReceiver) deliver(data []byte, end uint64) delivery {
+func (r *ringReceiver) deliver(d *delivery, data []byte, end uint64) {
 	r.at += end - r.pos
 	if r.at >= r.length {
 		r.at -= r.length
 		r.lap++
 	}
 	r.pos = end
-	return delivery{data: data, token: r.ledger.deliver(end)}
+	d.data, d.token = data, r.ledger.deliver(end)
 }
 
 func (r *ringReceiver) release(token uint64) {
 	if r.ledger.release(token) {
+		r.moved()
+	}
+}
+
+// moved publishes the head when it is time.
+func (r *ringReceiver) moved() {
+	if r.ledger.head-r.told >= r.lazy {
 		r.publish()
 	}
 }
 
 // publish tells how far all was given back.
-func (r *ringReceiver) publish() { store(r.control.b, 0, seal(uint32(r.ledger.head/8), r.salt)) }
+func (r *ringReceiver) publish() {
+	r.told = r.ledger.head
+	store(r.control.b, 0, seal(uint32(r.told/8), r.salt))
+}
 
 // spoilt is a peer that wrote what no sender writes.
 func (r *ringReceiver) spoilt(what string) error {

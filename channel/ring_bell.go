@@ -45,9 +45,9 @@ func (s *ringBellSender) commit(n int, _ *uint32) error {
 		return err
 	}
 	more := uint64(padded(s.cap)-padded(n)) / 8
-	store(b, 0, 0)
-	store(b, size-8, uint64(n)|more<<32|bellByte)
-	if err := s.write(2*s.length-s.at-uint64(size), size); err != nil {
+	put(b, 0, 0)
+	put(b, size-8, uint64(n)|more<<32|bellByte)
+	if err := s.give(2*s.length-s.at-uint64(size), size); err != nil {
 		return err
 	}
 	s.advance(uint64(size - 8))
@@ -63,17 +63,18 @@ func newRingBellReceiver(e *end) (receiving, error) {
 	return &ringBellReceiver{r}, err
 }
 
-func (r *ringBellReceiver) poll() (delivery, error) {
+func (r *ringBellReceiver) poll(d *delivery) error {
 	bell := 2*r.length - r.at - 8
 	w := load(r.ring.b, int(bell))
 	if w&bellByte == 0 {
-		return delivery{}, r.nothing()
+		return r.nothing()
 	}
 	n, more := uint64(uint32(w)), w>>32&(1<<24-1)
 	room := uint64(padded(int(n))) + 8*more
 	if room+16 > r.length/2 || r.pos+room+8-r.ledger.head > r.length {
-		return delivery{}, r.spoilt("a bell without a message")
+		return r.spoilt("a bell without a message")
 	}
 	data := r.ring.b[bell-room : bell-room+n : bell]
-	return r.deliver(data, r.pos+room+8), nil
+	r.deliver(d, data, r.pos+room+8)
+	return nil
 }

@@ -58,7 +58,7 @@ func (s *ringCellSender) commit(n int, _ *uint32) error {
 		}
 		cellAt(b, uint64(i*cellSize)).put((*[cellData]byte)(s.draft[i*cellData:]), bits)
 	}
-	if err := s.write(s.at, cells*cellSize); err != nil {
+	if err := s.give(s.at, cells*cellSize); err != nil {
 		return err
 	}
 	s.advance(uint64(cells * cellSize))
@@ -94,18 +94,18 @@ func (r *ringCellReceiver) coming() (c *cell, bits uint64) {
 	return cellAt(r.ring.b, at), lapBits(lap)
 }
 
-func (r *ringCellReceiver) poll() (delivery, error) {
+func (r *ringCellReceiver) poll(d *delivery) error {
 	start := r.at
 	for {
 		c, bits := r.coming()
 		to := (*[cellData]byte)(r.copies[start+r.cells*cellData:])
 		if !c.get(to, bits) {
-			return delivery{}, r.nothing()
+			return r.nothing()
 		}
 		if r.cells == 0 {
 			r.n = binary.NativeEndian.Uint64(to[:])
 			if r.n > r.length || !r.fits(uint64(cellsOf(int(r.n))*cellSize)) {
-				return delivery{}, r.spoilt("a message longer than the room")
+				return r.spoilt("a message longer than the room")
 			}
 		}
 		r.cells++
@@ -116,5 +116,6 @@ func (r *ringCellReceiver) poll() (delivery, error) {
 	r.end.copied += int(r.n)
 	size := r.cells * cellSize
 	r.cells = 0
-	return r.deliver(r.copies[start+8:start+8+r.n:start+8+r.n], r.pos+size), nil
+	r.deliver(d, r.copies[start+8:start+8+r.n:start+8+r.n], r.pos+size)
+	return nil
 }

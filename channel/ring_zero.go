@@ -35,9 +35,9 @@ func (s *ringZeroSender) commit(n int, _ *uint32) error {
 	if err != nil {
 		return err
 	}
-	store(b, 0, seal(uint32(n)+1, s.salt))
-	store(b, size-8, bellByte)
-	if err := s.write(s.at, size); err != nil {
+	put(b, 0, seal(uint32(n)+1, s.salt))
+	put(b, size-8, bellByte)
+	if err := s.give(s.at, size); err != nil {
 		return err
 	}
 	s.advance(uint64(size))
@@ -70,17 +70,18 @@ func (r *ringReceiver) rung() (n uint64, ok bool) {
 	return n, load(r.ring.b, int(at+bell))&bellByte != 0
 }
 
-func (r *ringZeroReceiver) poll() (delivery, error) {
+func (r *ringZeroReceiver) poll(d *delivery) error {
 	n, ok := r.rung()
 	if !ok {
-		return delivery{}, r.nothing()
+		return r.nothing()
 	}
 	size := (n+7)&^7 + 16
 	if !r.fits(size) {
-		return delivery{}, r.spoilt("a message longer than the room")
+		return r.spoilt("a message longer than the room")
 	}
 	at := r.at + 8
-	return r.deliver(r.ring.b[at:at+n:at+size-16], r.pos+size), nil
+	r.deliver(d, r.ring.b[at:at+n:at+size-16], r.pos+size)
+	return nil
 }
 
 func (r *ringZeroReceiver) release(token uint64) {
@@ -88,6 +89,6 @@ func (r *ringZeroReceiver) release(token uint64) {
 	if r.ledger.release(token) {
 		at := from % r.length
 		clear(r.ring.b[at : at+r.ledger.head-from])
-		r.publish()
+		r.moved()
 	}
 }

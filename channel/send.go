@@ -175,22 +175,22 @@ func (r *sendReceiver) attach(*Peer, *hello) error {
 
 func (r *sendReceiver) detach(p *Peer) { p.lose(nil) }
 
-func (r *sendReceiver) poll() (delivery, error) {
+func (r *sendReceiver) poll(d *delivery) error {
 	if r.peer == nil {
-		return delivery{}, ErrWouldBlock
+		return ErrWouldBlock
 	}
 	r.credits.tell(r.peer)
-	d, ok, err := r.buffers.poll()
+	ok, err := r.buffers.poll(d)
 	switch {
 	case ok:
 		r.credits.came++
-		return d, nil
+		return nil
 	case r.peer.gone != nil:
-		return d, r.peer.gone
+		return r.peer.gone
 	case err != nil:
-		return d, err
+		return err
 	}
-	return d, ErrWouldBlock
+	return ErrWouldBlock
 }
 
 func (r *sendReceiver) release(slot uint64) {

@@ -70,12 +70,12 @@ func (r *sharedReceiver) part(p *Peer) {
 	delete(r.peers, p.qp.QPN())
 }
 
-func (r *sharedReceiver) poll() (delivery, error) {
-	d, ok, err := r.buffers.poll()
+func (r *sharedReceiver) poll(d *delivery) error {
+	ok, err := r.buffers.poll(d)
 	if !ok && err == nil {
 		err = ErrWouldBlock
 	}
-	return d, err
+	return err
 }
 
 func (r *sharedReceiver) release(slot uint64) { r.buffers.release(slot) }

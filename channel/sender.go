@@ -84,14 +84,30 @@ func (l Lease) Bytes() []byte { return l.b }
 
 // Commit sends the first n bytes. It returns as soon as the device has them, or
 // for a passive sender as soon as readers may have them.
-func (l Lease) Commit(n int) error { return l.s.commit(n, nil) }
+func (l Lease) Commit(n int) error {
+	s := l.s
+	s.mu.Lock()
+	err := s.tryCommit(n, nil)
+	s.mu.Unlock()
+	if err != nil {
+		return s.commit(n, nil, err)
+	}
+	return nil
+}
 
 // CommitImm sends a number beside the bytes, where the kind's Features have
 // Immediate. Where the device has no way to do so the error is a *Refusal, and the
 // lease is still the caller's.
 func (l Lease) CommitImm(n int, imm uint32) error {
-	l.s.imm = imm
-	return l.s.commit(n, &l.s.imm)
+	s := l.s
+	s.mu.Lock()
+	s.imm = imm
+	err := s.tryCommit(n, &s.imm)
+	s.mu.Unlock()
+	if err != nil {
+		return s.commit(n, &s.imm, err)
+	}
+	return nil
 }
 
 // Abort gives the memory back.
@@ -124,16 +140,10 @@ func (s *Sender) TryReserve(n int) (Lease, error) {
 }
 
 func (s *Sender) tryReserve(n int) ([]byte, error) {
-	switch {
-	case s.closed.Load():
-		return nil, ErrClosed
-	case s.leased >= 0:
-		return nil, ErrLeased
-	case n < 0:
-		return nil, fmt.Errorf("%d bytes: %w", n, ErrInvalid)
-	}
-	if most := s.p.most(); n > most && most > 0 {
-		return nil, &LengthError{n, most}
+	if s.closed.Load() || s.leased >= 0 || uint(n) > uint(s.limit) {
+		if err := s.check(n); err != nil {
+			return nil, err
+		}
 	}
 	b, err := s.p.reserve(n)
 	if err != nil {
@@ -142,6 +152,23 @@ func (s *Sender) tryReserve(n int) ([]byte, error) {
 	s.leased = n
 	s.use()
 	return b, nil
+}
+
+// check tells what is wrong with a wish for n bytes.
+func (s *Sender) check(n int) error {
+	switch {
+	case s.closed.Load():
+		return ErrClosed
+	case s.leased >= 0:
+		return ErrLeased
+	case n < 0:
+		return fmt.Errorf("%d bytes: %w", n, ErrInvalid)
+	}
+	s.limit = s.p.most()
+	if n > s.limit && s.limit > 0 {
+		return &LengthError{n, s.limit}
+	}
+	return nil
 }
 
 // Reserve gives memory for a message of n bytes at most, and waits until there is
@@ -187,6 +214,21 @@ func (s *Sender) pay(o owing) {
 
 // Send sends a copy of a message, and waits until there is room for it.
 func (s *Sender) Send(ctx context.Context, message []byte) error {
+	s.mu.Lock()
+	b, err := s.tryReserve(len(message))
+	if err == nil {
+		copy(b, message)
+		err = s.tryCommit(len(message), nil)
+		s.mu.Unlock()
+		if err != nil {
+			return s.commit(len(message), nil, err)
+		}
+		return nil
+	}
+	s.mu.Unlock()
+	if !blocked(err) {
+		return s.fail("reserve", err)
+	}
 	l, err := s.Reserve(ctx, len(message))
 	if err != nil {
 		return err
@@ -195,21 +237,21 @@ func (s *Sender) Send(ctx context.Context, message []byte) error {
 	return l.Commit(len(message))
 }
 
-func (s *Sender) commit(n int, imm *uint32) error {
-	for s.pause.reset(); ; {
-		err := s.tryCommit(n, imm)
-		if !blocked(err) {
-			return s.fail("commit", err)
-		}
+// commit goes on with what tryCommit failed with, as long as that is a lack of
+// room.
+func (s *Sender) commit(n int, imm *uint32, err error) error {
+	for s.pause.reset(); blocked(err); {
 		if err := s.pause.wait(context.Background(), s.done); err != nil {
 			return s.fail("commit", err)
 		}
+		s.mu.Lock()
+		err = s.tryCommit(n, imm)
+		s.mu.Unlock()
 	}
+	return s.fail("commit", err)
 }
 
 func (s *Sender) tryCommit(n int, imm *uint32) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch {
 	case s.leased < 0:
 		return fmt.Errorf("the lease is not out: %w", ErrInvalid)

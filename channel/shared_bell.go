@@ -91,21 +91,22 @@ func (r *sharedBellReceiver) rung() (v uint32, f facts, ok bool) {
 	return v, facts(w), w&bellByte != 0
 }
 
-func (r *sharedBellReceiver) poll() (delivery, error) {
+func (r *sharedBellReceiver) poll(d *delivery) error {
 	for r.failed == nil {
 		v, f, ok := r.rung()
 		switch {
 		case !ok:
-			return delivery{}, r.nothing()
+			return r.nothing()
 		case v&buriedBit != 0:
 			if err := r.skip(uint64(v &^ buriedBit)); err != nil {
-				return delivery{}, err
+				return err
 			}
 			continue
 		case f.length() != uint64(v) || !r.holds(f, 16):
-			return delivery{}, r.spoilt("a bell without a message", f.slot())
+			return r.spoilt("a bell without a message", f.slot())
 		}
-		return r.message(f, 8, f.slot()), nil
+		*d = r.message(f, 8, f.slot())
+		return nil
 	}
-	return delivery{}, r.failed
+	return r.failed
 }

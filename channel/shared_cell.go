@@ -100,33 +100,34 @@ func newSharedCellReceiver(e *end) (_ receiving, err error) {
 	return r, nil
 }
 
-func (r *sharedCellReceiver) poll() (delivery, error) {
+func (r *sharedCellReceiver) poll(d *delivery) error {
 	for r.failed == nil {
 		if !r.copyNext() {
-			return delivery{}, r.nothing()
+			return r.nothing()
 		}
 		f := r.f
 		switch {
 		case !r.fits(f.cells()):
-			return delivery{}, r.spoilt("a record longer than the room", f.slot())
+			return r.spoilt("a record longer than the room", f.slot())
 		case r.came < f.cells():
 			continue
 		}
 		r.came = 0
 		if f.isBuried() {
 			if err := r.skip(f.cells()); err != nil {
-				return delivery{}, err
+				return err
 			}
 			continue
 		}
 		if 8+f.length() > f.cells()*cellData || f.slot() >= len(r.end.peers) {
-			return delivery{}, r.spoilt("a record without a message", f.slot())
+			return r.spoilt("a record without a message", f.slot())
 		}
 		r.end.copied += int(f.length())
 		from := r.at() + 8
-		return r.deliver(r.copies[from:from+f.length():from+f.length()], f.slot(), f.cells()), nil
+		*d = r.deliver(r.copies[from:from+f.length():from+f.length()], f.slot(), f.cells())
+		return nil
 	}
-	return delivery{}, r.failed
+	return r.failed
 }
 
 // copyNext copies one cell of the record at pos, if it is there.

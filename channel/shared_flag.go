@@ -125,23 +125,24 @@ func (r *sharedFlagReceiver) rung() (v uint32, ok bool) {
 	return v, ok && v != 0
 }
 
-func (r *sharedFlagReceiver) poll() (delivery, error) {
+func (r *sharedFlagReceiver) poll(d *delivery) error {
 	for r.failed == nil {
 		v, ok := r.rung()
 		if !ok {
-			return delivery{}, r.nothing()
+			return r.nothing()
 		}
 		if v&buriedBit != 0 {
 			if err := r.skip(uint64(v &^ buriedBit)); err != nil {
-				return delivery{}, err
+				return err
 			}
 			continue
 		}
 		f := facts(load(r.ring.b, int(r.at())))
 		if f.cells() != uint64(v) || !r.holds(f, 8) {
-			return delivery{}, r.spoilt("a bell without a message", f.slot())
+			return r.spoilt("a bell without a message", f.slot())
 		}
-		return r.message(f, 8, f.slot()), nil
+		*d = r.message(f, 8, f.slot())
+		return nil
 	}
-	return delivery{}, r.failed
+	return r.failed
 }

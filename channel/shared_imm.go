@@ -152,14 +152,14 @@ func (r *sharedImmReceiver) take(wc *verbs.WC) {
 	}
 }
 
-func (r *sharedImmReceiver) poll() (delivery, error) {
+func (r *sharedImmReceiver) poll(d *delivery) error {
 	for r.failed == nil {
 		came := &r.came[r.pos%r.cells]
 		if *came == 0 {
 			if n, err := r.collect(); err != nil {
-				return delivery{}, err
+				return err
 			} else if n == 0 {
-				return delivery{}, r.nothing()
+				return r.nothing()
 			}
 			continue
 		}
@@ -169,13 +169,14 @@ func (r *sharedImmReceiver) poll() (delivery, error) {
 		switch {
 		case f.isBuried():
 			if err := r.skip(f.cells()); err != nil {
-				return delivery{}, err
+				return err
 			}
 		case !r.holds(f, 8) || f.slot() != source:
-			return delivery{}, r.spoilt("a record without a message", source)
+			return r.spoilt("a record without a message", source)
 		default:
-			return r.message(f, 8, source), nil
+			*d = r.message(f, 8, source)
+			return nil
 		}
 	}
-	return delivery{}, r.failed
+	return r.failed
 }

@@ -58,20 +58,21 @@ func (r *slotBellReceiver) watch() watch {
 	return r.waits
 }
 
-func (r *slotBellReceiver) poll() (delivery, error) {
+func (r *slotBellReceiver) poll(d *delivery) error {
 	slot, ok := r.vacant.slot(r.next)
 	if !ok {
-		return delivery{}, r.nothing()
+		return r.nothing()
 	}
 	w := load(r.memory.b, r.bell(slot))
 	if w&bellByte == 0 {
-		return delivery{}, r.nothing()
+		return r.nothing()
 	}
 	n := uint64(uint32(w))
 	if n > uint64(r.end.cfg.Size) || w != trailer(int(n), r.next) {
-		return delivery{}, r.spoilt("a bell of no message")
+		return r.spoilt("a bell of no message")
 	}
-	return r.deliver(slot, r.stride-8-padded(int(n)), int(n)), nil
+	*d = r.deliver(slot, r.stride-8-padded(int(n)), int(n))
+	return nil
 }
 
 func (r *slotBellReceiver) release(slot uint64) {

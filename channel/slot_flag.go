@@ -97,17 +97,18 @@ func (r *slotFlagReceiver) length() (n uint32, ok bool) {
 
 func (r *slotFlagReceiver) watch() watch { return r.waits }
 
-func (r *slotFlagReceiver) poll() (delivery, error) {
+func (r *slotFlagReceiver) poll(d *delivery) error {
 	n, ok := r.length()
 	if !ok {
-		return delivery{}, r.nothing()
+		return r.nothing()
 	}
 	slot, ok := r.vacant.slot(r.next)
 	if !ok || uint64(n) > uint64(r.end.cfg.Size) {
-		return delivery{}, r.spoilt("a flag of no message")
+		return r.spoilt("a flag of no message")
 	}
 	store(r.flags.b, r.flag(), 0)
-	return r.deliver(slot, 0, int(n)), nil
+	*d = r.deliver(slot, 0, int(n))
+	return nil
 }
 
 func (r *slotFlagReceiver) free() error { return errors.Join(r.slotReceiver.free(), r.flags.free()) }

@@ -76,18 +76,19 @@ func (r *noticedReceiver) post(id uint64) error {
 	return r.peer.qp.PostRecv(&r.recv)
 }
 
-func (r *noticedReceiver) poll() (delivery, error) {
+func (r *noticedReceiver) poll(d *delivery) error {
 	for {
 		i := r.next % uint64(len(r.came))
 		if r.there[i] {
-			return r.take(i), nil
+			*d = r.take(i)
+			return nil
 		}
 		n, err := r.end.recvs.Poll(r.wcs[:])
 		if err != nil {
-			return delivery{}, err
+			return err
 		}
 		if n == 0 {
-			return delivery{}, r.nothing()
+			return r.nothing()
 		}
 		for i := range r.wcs[:n] {
 			r.notice(&r.wcs[i])

@@ -76,6 +76,17 @@ func (s *stage) open(end uint64) error {
 	return nil
 }
 
+// give is send for the only request of a message. Where its bytes go inline the
+// device has them when it returns, and they can be taken again at once.
+func (s *stage) give(wr *verbs.SendWR, n int) error {
+	if n > s.peer.inline {
+		return s.send(wr, n)
+	}
+	wr.Flags |= verbs.Inline
+	wr.SGEs, wr.InlineData = wr.SGEs[:0], s.memory.b[s.at:s.at+uint64(n)]
+	return s.peer.post(wr, s.signals)
+}
+
 // send posts a request with the n bytes that were taken. The
 // request's other fields are the caller's.
 func (s *stage) send(wr *verbs.SendWR, n int) error {
