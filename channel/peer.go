@@ -20,7 +20,7 @@ type Peer struct {
 	depth uint64 // of its send queue
 	// quarter is after how many requests one has a completion.
 	quarter uint64
-	words []byte // the hello
+	words   []byte // the hello
 
 	// posted and retired are how many requests were posted, and are known to be
 	// done, signaled is the last one with a completion of its own; guarded by the
