@@ -258,6 +258,10 @@ func (q *pair) answer(l *link, f *frame, files []*os.File) {
 		q.push(true)
 		q.host.bell.ring()
 		l.bell.ring()
+	case offerFrame:
+		q.borrow(l, f, files)
+	case takenFrame:
+		q.lent(l, f)
 	case faultFrame:
 		q.abort(accusation(f.Status))
 	case helloFrame, welcomeFrame, byeFrame:
@@ -304,6 +308,7 @@ func (q *pair) lost(l *link, closed bool) {
 	}
 	q.receiving.Lock()
 	q.link.Store(nil)
+	l.out.void()  // what is sent from belongs to who closes the QP
 	_ = l.unmap() // nothing can be done about it
 	q.doneReceiving()
 	if alone {

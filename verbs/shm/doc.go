@@ -16,6 +16,7 @@
 //	board   a word for each region of a context: whether it is valid; peers
 //	        cannot write to it
 //	region  asked for over the socket when a remote key is first used, and mapped
+//	loan    a region that its owner SENDs much from, which the receiver maps to read
 //
 // WRITE, READ and atomics are done by who posts them, before PostSend returns:
 // the target needs no CPU. A WRITE copies and then stores the longest naturally
@@ -29,6 +30,11 @@
 // meet its buffer, in private memory of the receiver, and only then does it
 // complete at the sender. What is posted behind it, one-sided requests too,
 // completes after it, but may be in memory before it.
+//
+// A SEND of RC is not copied to the ring where 16 KiB or more of it lie in one piece
+// of a region that the peer could READ, by the rights of region and QP: the ring has
+// their address, and the receiver copies them to its buffer. The first SENDs from a
+// region are copied still, until the peer has said that it has mapped it.
 //
 // # Waiting
 //
@@ -45,7 +51,8 @@
 // one who writes. So there should be one file for each region, which is what
 // verbs.NewMemory makes. A region without RemoteWrite and RemoteAtomic is given
 // as a descriptor for reading; that keeps out other users, whereas a process of
-// the same user could open it again. Nothing else is in a peer's hands: what it
+// the same user could open it again. What a QP lends is for reading, whatever the
+// rights. Nothing else is in a peer's hands: what it
 // writes into rings is checked, lengths are sealed, and it can spoil the QP that
 // it is connected to, and wake its context for nothing or keep it asleep for 50
 // milliseconds at a time. Files of huge pages are refused: a peer could make holes

@@ -130,17 +130,25 @@ func (r *region) Close() error {
 // frame, and the file that goes with it, which is the caller's to close: the
 // region and its memory may be closed at any moment.
 func (o *opened) describe(domain, key uint32) (f frame, file *os.File) {
-	f = frame{Kind: regionFrame, Key: key, From: endpoint{Name: o.name, Type: verbs.RC}}
 	r := o.regions.Find(key)
 	if r == nil || r.PD != domain || r.Access&remote == 0 {
-		return f, nil
+		f = frame{Key: key}
+	} else {
+		f, file = o.present(r, r.Access)
 	}
+	f.Kind, f.From = regionFrame, endpoint{Name: o.name, Type: verbs.RC}
+	return f, file
+}
+
+// present is a region as a peer that has those rights is told of it.
+func (o *opened) present(r *queue.Region, access verbs.Access) (f frame, file *os.File) {
+	f, key := frame{Key: r.Key}, r.Key
 	generation := atomic.LoadUint64(o.board.slot(key))
 	if generation == 0 || o.regions.Find(key) != r {
 		return f, nil
 	}
 	open := duplicate
-	if r.Access&(verbs.RemoteWrite|verbs.RemoteAtomic) == 0 {
+	if access&(verbs.RemoteWrite|verbs.RemoteAtomic) == 0 {
 		open = readOnly
 	}
 	shared, offset := r.Mem.File()
@@ -148,7 +156,7 @@ func (o *opened) describe(domain, key uint32) (f frame, file *os.File) {
 	if err != nil {
 		return f, nil
 	}
-	f.Access, f.Base, f.Size, f.Offset, f.Generation = r.Access, r.Addr(), uint64(r.Mem.Size()), uint64(offset), generation
+	f.Access, f.Base, f.Size, f.Offset, f.Generation = access, r.Addr(), uint64(r.Mem.Size()), uint64(offset), generation
 	f.Times = uint8(r.Len() / r.Mem.Size())
 	return f, file
 }

@@ -71,6 +71,8 @@ const (
 	regionFrame                       // the answer: with its file, or without any for no such region
 	kickFrame                         // the sender waits: look at the ring
 	faultFrame                        // Status is what the sender's request came to
+	offerFrame                        // a region of the sender's, to read what it SENDs from there: with its file
+	takenFrame                        // the answer: Status is whether it will be read
 	byeFrame                          // the QP is closed or reset
 )
 
@@ -95,7 +97,7 @@ type frame struct {
 }
 
 const (
-	frameVersion = 1
+	frameVersion = 2
 	frameSize    = 5 + 4 + 4 + 4 + 4*8 + 16 + endpointSize
 )
 

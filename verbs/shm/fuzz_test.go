@@ -82,6 +82,7 @@ const (
 	doStore4
 	doStore1
 	doFrame
+	doOffer
 	doPoll // by the victim, as all below
 	doSend
 	doRecv
@@ -233,11 +234,24 @@ func FuzzControlRing(f *testing.F) {
 	recv, poll := action{code: doRecv}, action{code: doPoll}
 	send := action{code: doSend, value: 32}
 	var h header
+	lend := func(n, addr uint64) []byte {
+		const key, base = 5, 1 << 20
+		return program(recv, action{doOffer, 0, key, base}, action{doStore8, areaOut, 8, n << 32}, action{doStore8, areaOut, 16, base + addr}, action{doStore8, areaOut, 24, key},
+			action{doStore8, areaOut, 0, record(lentKind, whole, 0)}, poll, recv, poll)
+	}
 	for how := range uint8(6) {
 		f.Add(how, program(recv, action{doStore8, areaOut, 0, record(sendKind, whole, 8)}, poll, recv, poll))
 		f.Add(how, program(recv, action{doStore8, areaOut, 0, record(sendKind, firstFlag, maxPiece)}, poll, action{doStore8, areaOut, maxPiece + 16, record(sendKind, firstFlag, 1)}, poll))
 		f.Add(how, program(recv, action{doStore8, areaOut, 0, record(writeImmKind, whole|solicitedFlag, 0)}, poll, action{doStore8, areaOut, 16, record(9, 0xff, 0xffffff)}, poll))
 		f.Add(how, program(recv, action{doStore8, areaOut, 0, record(datagramKind, whole|immFlag, 20)}, poll, poll))
+		for _, n := range []uint64{0, 8, victimBuffer + 1, lentPiece, lentPiece + 1, 1<<32 - 1} {
+			f.Add(how, lend(n, 0))
+		}
+		for _, addr := range []uint64{1, 1<<16 - 8, 1<<16 - 7, 1 << 16, 1 << 60, ^uint64(0) - 1<<20} {
+			f.Add(how, lend(8, addr))
+		}
+		f.Add(how, append(lend(8, 0), program(action{doOffer, 0, 5, 1 << 30}, action{doStore8, areaHeaders, at(unsafe.Offsetof(h.voided), true), 1}, poll)...))
+		f.Add(how, append(program(action{doStore4, areaHeaders, at(unsafe.Offsetof(h.voided), false), 1}), lend(8, 0)...))
 		for _, second := range []bool{false, true} {
 			f.Add(how, program(send, action{doStore8, areaHeaders, at(unsafe.Offsetof(h.head), second), 48}, poll, send, action{doStore8, areaHeaders, at(unsafe.Offsetof(h.head), second), 1 << 40}, poll))
 			f.Add(how, program(send, action{doStore8, areaHeaders, at(unsafe.Offsetof(h.rnr), second), 1}, send, poll, action{doStore8, areaHeaders, at(unsafe.Offsetof(h.ticks), second), 7}, poll))
@@ -277,13 +291,36 @@ func FuzzControlRing(f *testing.F) {
 	})
 }
 
+// offer lends the victim a region, and waits until it has looked at that.
+func (in *intruder) offer(t testing.TB, a action) {
+	t.Helper()
+	file, err := newFile("lent", 1<<16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &frame{Kind: offerFrame, Times: 1 + a.area/3, Key: uint32(a.at), Base: a.value &^ (pageBytes - 1), Size: 1 << 16, From: endpoint{Type: verbs.RC}}
+	err = send(in.conn, f, file)
+	if err := errors.Join(file.Close(), in.conn.SetReadDeadline(time.Now().Add(100*time.Millisecond))); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil && f.Kind != takenFrame {
+		var files []*os.File
+		*f, files, err = receive(in.conn) // or it was thrown out
+		_ = closeFiles(files)
+	}
+}
+
 func step(t testing.TB, in *intruder, v *victim, a action) {
 	t.Helper()
 	switch {
 	case a.code < doFrame:
 		in.store(a)
+	case a.code == doOffer:
+		if v.q.attr.Type != verbs.UD { // which answers nothing
+			in.offer(t, a)
+		}
 	case a.code == doFrame:
-		f := &frame{Kind: frameKind(a.value%8) + helloFrame - 1, Key: uint32(a.value >> 8), Status: verbs.Status(a.at), From: endpoint{Type: verbs.RC}}
+		f := &frame{Kind: frameKind(a.value%10) + helloFrame - 1, Key: uint32(a.value >> 8), Status: verbs.Status(a.at), From: endpoint{Type: verbs.RC}}
 		_ = send(in.conn, f) // it may have been thrown out
 	default:
 		v.do(t, a)

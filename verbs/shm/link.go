@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -27,8 +28,11 @@ type link struct {
 	access   verbs.Access
 	rnr      time.Duration
 	remotes  []*target
-	asking   uint64 // key of the region that the peer is asked for, and 1<<32; 0 for none
-	denied   uint64 // so of one that it does not have
+	asking   uint64    // key of the region that the peer is asked for, and 1<<32; 0 for none
+	denied   uint64    // so of one that it does not have
+	loans    []loan    // under the send lock
+	offering bool      // one of them, of which the peer has said nothing yet
+	borrowed []*target // that the peer lends, under the receive lock
 	gone     atomic.Bool
 	done     chan struct{} // closed when nobody serves the link any more
 }
@@ -88,12 +92,12 @@ func (l *link) unmap() (err error) {
 	for _, m := range l.mappings {
 		err = errors.Join(err, m.Close())
 	}
-	for _, t := range l.remotes {
+	for _, t := range slices.Concat(l.remotes, l.borrowed) {
 		if t != nil {
 			err = errors.Join(err, t.pages.Close())
 		}
 	}
-	l.remotes = nil
+	l.remotes, l.borrowed = nil, nil
 	return errors.Join(err, l.bell.close(), l.board.close())
 }
 
@@ -110,27 +114,35 @@ func (l *link) find(key uint32) *target {
 	return t
 }
 
-// learn maps a region that the peer was asked for. Whatever was known of its
-// slot is forgotten.
-func (l *link) learn(f *frame, file *os.File) error {
+// newTarget maps a region that the peer describes.
+func newTarget(f *frame, file *os.File) (*target, error) {
 	size, page := f.Size*uint64(f.Times), uint64(os.Getpagesize())
 	switch {
 	case f.Times < 1 || f.Times > 2 || f.Size == 0 || f.Size > limits.MaxMRSize || f.Base > math.MaxUint64-size:
-		return fmt.Errorf("a region of %d times %d bytes at %#x: %w", f.Times, f.Size, f.Base, verbs.ErrInvalid)
+		return nil, fmt.Errorf("a region of %d times %d bytes at %#x: %w", f.Times, f.Size, f.Base, verbs.ErrInvalid)
 	case f.Offset > math.MaxInt64-f.Size || f.Offset%page != f.Base%page:
-		return fmt.Errorf("a region at %#x, which is at %#x of its file: %w", f.Base, f.Offset, verbs.ErrInvalid)
+		return nil, fmt.Errorf("a region at %#x, which is at %#x of its file: %w", f.Base, f.Offset, verbs.ErrInvalid)
 	case f.Times == 2 && (f.Size%page != 0 || f.Offset%page != 0):
-		return fmt.Errorf("a ring of %d bytes from %d on: %w", f.Size, f.Offset, verbs.ErrInvalid)
+		return nil, fmt.Errorf("a ring of %d bytes from %d on: %w", f.Size, f.Offset, verbs.ErrInvalid)
 	}
 	if err := checkFile(file, f.Offset+f.Size); err != nil {
-		return err
+		return nil, err
 	}
 	write := f.Access&(verbs.RemoteWrite|verbs.RemoteAtomic) != 0
 	pages, err := mapFile(file, f.Offset, int(f.Size), int(f.Times), write)
 	if err != nil {
+		return nil, err
+	}
+	return &target{key: f.Key, access: f.Access, generation: f.Generation, base: f.Base, pages: pages}, nil
+}
+
+// learn maps a region that the peer was asked for. Whatever was known of its
+// slot is forgotten.
+func (l *link) learn(f *frame, file *os.File) error {
+	t, err := newTarget(f, file)
+	if err != nil {
 		return err
 	}
-	t := &target{key: f.Key, access: f.Access, generation: f.Generation, base: f.Base, pages: pages}
 	i := int(f.Key & (boardSlots - 1))
 	if i >= len(l.remotes) {
 		l.remotes = append(l.remotes, make([]*target, i+1-len(l.remotes))...)

@@ -194,40 +194,68 @@ func (q *pair) send(l *link, wr *verbs.SendWR, n int) (outcome, verbs.Status) {
 		return done, status
 	}
 	for {
-		piece, flags, more := min(n-q.sent, maxPiece), uint8(0), 0
-		if q.sent == 0 {
-			flags |= firstFlag
-		}
-		if q.sent+piece == n {
-			flags |= lastFlag
-			if wr.Op == verbs.OpSendImm {
-				flags, more = flags|immFlag, 8
-			}
-			if wr.Flags&verbs.Solicited != 0 {
-				flags |= solicitedFlag
-			}
-		}
-		room, err := l.out.room(more, piece)
+		p := q.piece(l, wr, n)
+		room, err := l.out.room(p.more, p.n)
 		if err != nil {
 			return done, verbs.StatusBadResponse
 		}
 		if room == nil {
 			return blocked, 0
 		}
-		if more > 0 {
-			binary.NativeEndian.PutUint64(room[wordSize:], uint64(wr.Imm))
-		}
-		copyParts(room[wordSize+more:][:piece], q.parts, q.sent)
-		l.out.clearNext(room)
-		l.out.publish(room, sendKind, flags, piece)
-		if q.silent = true; piece == maxPiece {
-			l.bell.tell() // the peer may begin
-		}
-		if q.sent += piece; flags&lastFlag != 0 {
+		q.put(l, wr, &p, room)
+		if q.sent += p.size; p.flags&lastFlag != 0 {
 			q.sent = 0
 			return q.sentAll(), verbs.StatusOK
 		}
+		l.bell.tell() // the peer may begin
 	}
+}
+
+// piece is a record that a SEND makes.
+type piece struct {
+	kind    kind
+	flags   uint8
+	size    int       // of the message
+	more, n int       // that are in the record
+	lent    verbs.SGE // where the peer finds it, for lentKind
+}
+
+// piece is what comes next of a SEND of n bytes.
+func (q *pair) piece(l *link, wr *verbs.SendWR, n int) (p piece) {
+	p.kind, p.size = sendKind, min(n-q.sent, maxPiece)
+	if s := source(wr, q.sent); q.lends(l, s) {
+		p.kind, p.size, p.lent = lentKind, min(int(s.Length), lentPiece), s
+	} else {
+		p.n = p.size
+	}
+	if q.sent == 0 {
+		p.flags |= firstFlag
+	}
+	if q.sent+p.size == n {
+		p.flags |= lastFlag
+		if wr.Op == verbs.OpSendImm {
+			p.flags |= immFlag
+		}
+		if wr.Flags&verbs.Solicited != 0 {
+			p.flags |= solicitedFlag
+		}
+	}
+	p.more = moreSize(p.kind, p.flags)
+	return p
+}
+
+// put writes a record.
+func (q *pair) put(l *link, wr *verbs.SendWR, p *piece, room []byte) {
+	if p.more > 0 {
+		binary.NativeEndian.PutUint64(room[wordSize:], uint64(wr.Imm))
+	}
+	if p.kind == lentKind {
+		putLent(room[wordSize:], p.lent, p.size)
+	}
+	copyParts(room[wordSize+p.more:][:p.n], q.parts, q.sent)
+	l.out.clearNext(room)
+	l.out.publish(room, p.kind, p.flags, p.n)
+	q.silent = true
 }
 
 // sentAll is what becomes of a request that is in the ring: an unreliable one is

@@ -85,7 +85,10 @@ func (q *pair) advance(slow bool) {
 		}
 		return
 	}
-	before, left := q.flying.first.Load(), q.posted.First()
+	before, left, acked := q.flying.first.Load(), q.posted.First(), uint64(0)
+	if l != nil {
+		acked = l.out.acked
+	}
 	q.retire(l)
 	for q.posted.Len() > 0 && q.now() == verbs.RTS {
 		wr := q.posted.At(q.posted.First())
@@ -102,7 +105,7 @@ func (q *pair) advance(slow bool) {
 	}
 	q.count()
 	switch {
-	case before != q.flying.first.Load() || left != q.posted.First():
+	case before != q.flying.first.Load() || left != q.posted.First() || l != nil && acked != l.out.acked:
 		q.stall = stall{ticks: q.stall.ticks, asked: q.stall.asked}
 	case q.unfinished() > 0:
 		if q.stall.polls++; slow || q.stall.polls%pollsAClock == 0 {
@@ -163,6 +166,9 @@ func (q *pair) failFirst(status verbs.Status) {
 
 // giveBack completes the oldest request as failed; false where there is none.
 func (q *pair) giveBack(status verbs.Status) bool {
+	if l := q.link.Load(); l != nil {
+		l.out.void()
+	}
 	switch {
 	case q.flying.len() > 0:
 		f := q.flying.front()

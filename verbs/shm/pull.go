@@ -133,12 +133,20 @@ func (q *pair) step(l *link) bool {
 	if !ok && err == nil {
 		return false
 	}
-	first := rec.flags&firstFlag != 0
-	if err != nil || rec.kind == datagramKind || first == (q.busy || q.skipping) ||
-		rec.kind == writeImmKind && (rec.n != 0 || rec.flags&lastFlag == 0 || !first) {
+	sound := err == nil && q.sound(l, &rec)
+	if rec.kind == lentKind && l.in.voided.Load() != 0 {
+		return false // nor does what is behind it come any more
+	}
+	if !sound {
 		return q.broken(l, verbs.StatusRemoteInvalidRequest, verbs.EventQPFatal)
 	}
-	if first && !q.take() {
+	first := rec.flags&firstFlag != 0
+	if first {
+		q.skipping, q.got = false, 0 // an unreliable message may have been cut off
+	} else if !q.busy {
+		q.skipping = true
+	}
+	if first && !q.busy && !q.take() {
 		if q.attr.Type == verbs.RC {
 			return q.starve(l)
 		}
@@ -146,6 +154,9 @@ func (q *pair) step(l *link) bool {
 	}
 	if !q.skipping && !q.scatter(l, &rec) {
 		return q.now() != verbs.Err
+	}
+	if rec.kind == lentKind && !l.in.holds() {
+		return false
 	}
 	last := rec.flags&lastFlag != 0
 	if last && !q.skipping {
@@ -160,6 +171,25 @@ func (q *pair) step(l *link) bool {
 		l.bell.tell()
 	}
 	return true
+}
+
+// sound tells whether a record makes sense where it is. Of an unreliable message,
+// the end may be missing, or the begin (IBTA 9.8.2.2).
+func (q *pair) sound(l *link, rec *record) bool {
+	first, reliable := rec.flags&firstFlag != 0, q.attr.Type == verbs.RC
+	if reliable && first == (q.busy || q.skipping) {
+		return false
+	}
+	switch rec.kind {
+	case sendKind:
+		return true
+	case writeImmKind:
+		return rec.n == 0 && first && rec.flags&lastFlag != 0
+	case lentKind:
+		return rec.n == 0 && reliable && l.findLent(rec)
+	default:
+		return false
+	}
 }
 
 // starve tells the peer that there is no buffer for its message, unless one of

@@ -37,6 +37,10 @@ type header struct {
 	accused atomic.Uint32
 	fail    atomic.Uint32
 	_       [40]byte
+	// voided is changed by both, as lend.go has it: 1 where what the writer's records
+	// name in its memory is not to be read any more.
+	voided atomic.Uint32
+	_      [60]byte
 }
 
 type kind uint8
@@ -45,6 +49,7 @@ const (
 	sendKind     kind = iota + 1 // SEND, a piece of it
 	writeImmKind                 // more is the immediate and the WRITE's length
 	datagramKind                 // more is two words: Q_Key and sender, immediate
+	lentKind                     // a piece of a SEND that the reader copies; more says where it is
 )
 
 const (
@@ -73,7 +78,7 @@ type record struct {
 	kind  kind
 	flags uint8
 	n     int    // bytes of data
-	more  []byte // 0, 8 or 16 bytes
+	more  []byte // 0, 8, 16 or 24 bytes
 	data  []byte
 	size  uint64 // of all in the ring
 }
@@ -82,6 +87,8 @@ func moreSize(k kind, flags uint8) int {
 	switch {
 	case k == datagramKind:
 		return 16
+	case k == lentKind:
+		return lentMore
 	case k == writeImmKind, flags&immFlag != 0:
 		return 8
 	default:
@@ -179,7 +186,7 @@ func (r *reader) peek(rec *record) (ok bool, err error) {
 		return false, nil
 	}
 	rec.n, rec.flags, rec.kind = int(word&0xffffff), uint8(word>>24), kind(word>>32)
-	if word>>40 != 0 || rec.kind < sendKind || rec.kind > datagramKind || rec.flags >= flagsEnd || rec.n > maxPiece {
+	if word>>40 != 0 || rec.kind < sendKind || rec.kind > lentKind || rec.flags >= flagsEnd || rec.n > maxPiece {
 		return false, errRing
 	}
 	more := moreSize(rec.kind, rec.flags)
