@@ -53,6 +53,7 @@ func (c *credits) tell(p *Peer) {
 	}
 	if p.post(&c.wr, true) == nil {
 		c.told, c.last = c.back, p.posted
+		p.end.credits++
 	}
 }
 

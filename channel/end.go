@@ -2,7 +2,6 @@ package channel
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,16 +45,18 @@ type parting interface {
 
 // end is what senders and receivers share: the device's objects, and peers.
 type end struct {
-	t      *Transport
-	kind   *Kind
-	cfg    Config
-	sends  verbs.CQ
-	recvs  verbs.CQ
-	proto  protocol
-	closed atomic.Bool
-	waits  sync.WaitGroup // of those in waitMemory
-	lost   atomic.Bool    // the only peer is gone
-	done   chan struct{}  // closed with the end
+	t       *Transport
+	kind    *Kind
+	cfg     Config
+	sends   verbs.CQ
+	recvs   verbs.CQ
+	proto   protocol
+	closed  atomic.Bool
+	waits   sync.WaitGroup // of those in waitMemory
+	lost    atomic.Bool    // the only peer is gone
+	stalls  atomic.Uint64
+	retries atomic.Uint64
+	done    chan struct{} // closed with the end
 
 	mu         sync.Mutex
 	peers      []*Peer      // by index; nil for one that left; guarded by mu, as all below
@@ -65,6 +66,8 @@ type end struct {
 	bytes      uint64       // of both
 	registered int          // bytes of memory
 	copied     int          // bytes of messages that were copied after they came
+	credits    uint64       // requests for room
+	carried    uint64       // messages that told of room
 	users      int          // leases, messages and waits that use memory
 	limit      int          // no message up to it is too long for a sender, as its peers are
 	freed      bool         //
@@ -203,25 +206,6 @@ func (e *end) close() error {
 	}
 	errs = append(errs, e.sends.Close(), e.recvs.Close())
 	return errors.Join(append(errs, e.freeUnused())...)
-}
-
-// waitMemory waits until ready tells that there is something, or the end was
-// closed. The lock is not held; ready reads memory of the end.
-func (e *end) waitMemory(ctx context.Context, ready func() bool) error {
-	e.mu.Lock()
-	if e.closed.Load() {
-		e.mu.Unlock()
-		return ErrClosed
-	}
-	e.use()
-	e.waits.Add(1)
-	e.mu.Unlock()
-	err := e.t.dev.Await(ctx, ready)
-	e.mu.Lock()
-	e.unuse()
-	e.mu.Unlock()
-	e.waits.Done()
-	return err
 }
 
 // longest is the longest message of those that a peer takes and the device sends.

@@ -35,6 +35,7 @@ func (g *gauge) ask() error {
 		return err
 	}
 	g.read = g.peer.posted
+	g.peer.end.credits++
 	return nil
 }
 

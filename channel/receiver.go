@@ -42,10 +42,11 @@ type watch struct {
 // Receiver receives messages.
 type Receiver struct {
 	end
-	p     receiving
-	spare *holding // that are in no message; guarded by mu
-	times int      // that Receive looks before it waits
-	pause pause
+	p      receiving
+	spare  *holding // that are in no message; guarded by mu
+	times  int      // that Receive looks before it waits
+	pause  pause
+	waiter waiter
 }
 
 // timesAtOnce is how often memory is looked at with the lock held: for as long as
@@ -213,8 +214,9 @@ func (r *Receiver) Receive(ctx context.Context) (Message, error) {
 
 // receive is Receive where nothing is there.
 func (r *Receiver) receive(ctx context.Context) (m Message, err error) {
+	r.stalls.Add(1)
 	var armed verbs.CQ
-	for r.pause.reset(); ; {
+	for r.pause.reset(); ; r.retries.Add(1) {
 		if m, armed, err = r.await(ctx, armed); !blocked(err) {
 			return m, r.fail("receive", err)
 		}
@@ -239,7 +241,7 @@ func (r *Receiver) await(ctx context.Context, armed verbs.CQ) (m Message, _ verb
 	r.use()
 	r.waits.Add(1)
 	r.mu.Unlock()
-	err = r.t.dev.Await(ctx, w.ready)
+	err = r.waitFor(ctx, w)
 	r.mu.Lock()
 	r.unuse()
 	if err == nil {
@@ -260,14 +262,44 @@ func (r *Receiver) wait(ctx context.Context, armed verbs.CQ) (verbs.CQ, error) {
 	r.mu.Unlock()
 	switch {
 	case w.ready != nil:
-		return nil, r.waitMemory(ctx, w.ready)
+		return nil, r.waitMemory(ctx, w)
 	case w.cq == nil || r.pause.spins():
 		return nil, r.pause.wait(ctx, r.done)
 	case w.cq == armed:
-		return nil, armed.Wait(ctx)
+		return nil, r.waitFor(ctx, w)
 	default:
 		return w.cq, w.cq.Arm(false)
 	}
+}
+
+// waitFor waits with all others of the transport; for an event by itself, where
+// the queue can only be waited for. The lock is not held.
+func (r *Receiver) waitFor(ctx context.Context, w watch) error {
+	cq, ok := w.cq.(looker)
+	if w.ready == nil && !ok {
+		return w.cq.Wait(ctx)
+	}
+	r.waiter.ready, r.waiter.cq = w.ready, cq
+	return r.t.wait.wait(ctx, &r.waiter)
+}
+
+// waitMemory waits until there may be something, or the end was closed. The lock
+// is not held.
+func (r *Receiver) waitMemory(ctx context.Context, w watch) error {
+	r.mu.Lock()
+	if r.closed.Load() {
+		r.mu.Unlock()
+		return ErrClosed
+	}
+	r.use()
+	r.waits.Add(1)
+	r.mu.Unlock()
+	err := r.waitFor(ctx, w)
+	r.mu.Lock()
+	r.unuse()
+	r.mu.Unlock()
+	r.waits.Done()
+	return err
 }
 
 // Close ends the channel. A Receive that waits gets ErrClosed.

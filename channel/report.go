@@ -73,6 +73,7 @@ func (r *reporter) tell(v uint64) error {
 		return err
 	}
 	r.used[i] = r.peer.posted
+	r.end.credits++
 	r.next++
 	r.told = v
 	return nil

@@ -178,7 +178,9 @@ func (s *Sender) Reserve(ctx context.Context, n int) (Lease, error) {
 	if !blocked(err) {
 		return l, err
 	}
+	s.stalls.Add(1)
 	for s.pause.reset(); blocked(err); l, err = s.TryReserve(n) {
+		s.retries.Add(1)
 		if err := s.pause.wait(ctx, s.done); err != nil {
 			s.forsake()
 			return Lease{}, s.fail("reserve", err)
@@ -241,6 +243,7 @@ func (s *Sender) Send(ctx context.Context, message []byte) error {
 // room.
 func (s *Sender) commit(n int, imm *uint32, err error) error {
 	for s.pause.reset(); blocked(err); {
+		s.retries.Add(1)
 		if err := s.pause.wait(context.Background(), s.done); err != nil {
 			return s.fail("commit", err)
 		}

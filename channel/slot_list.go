@@ -132,6 +132,7 @@ func (o *openings) ask() error {
 		return err
 	}
 	o.read = o.peer.posted
+	o.peer.end.credits++
 	return nil
 }
 

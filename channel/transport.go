@@ -12,6 +12,7 @@ type Transport struct {
 	dev  verbs.Context
 	pd   verbs.PD
 	caps verbs.Caps
+	wait *poller
 }
 
 // NewTransport makes channels on an opened device. What the device does not tell
@@ -22,7 +23,7 @@ func NewTransport(dev verbs.Context, assume ...verbs.Assumption) (*Transport, er
 	if err != nil {
 		return nil, fmt.Errorf("transport on %s: %w", dev.Name(), err)
 	}
-	return &Transport{dev: dev, pd: pd, caps: dev.Caps().Assume(assume...)}, nil
+	return &Transport{dev: dev, pd: pd, caps: dev.Caps().Assume(assume...), wait: newPoller(dev)}, nil
 }
 
 // Caps are those of the device, with what was asserted.

@@ -92,6 +92,17 @@ func (c *completions) work(slow bool) {
 	}
 }
 
+// Look is Wait that does not wait: it tells whether there was the event, after
+// the work of the QPs was done. Who waits for several queues calls it in Await.
+// It is for one goroutine at a time, as Wait is.
+func (c *completions) Look() (bool, error) {
+	if ok, err := c.Happened(); ok || err != nil {
+		return ok, err
+	}
+	c.work(true)
+	return c.Happened()
+}
+
 // Wait implements verbs.CQ.
 func (c *completions) Wait(ctx context.Context) error {
 	return c.host.await(ctx, func(sleepy bool) (bool, time.Duration, error) {
