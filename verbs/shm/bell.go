@@ -109,6 +109,7 @@ const (
 	// a peer that spoils the bell, shortNap so where something has to be tried
 	// again.
 	nap      = 50 * time.Millisecond
+	longNap  = 20 * nap // of an Await that has slept some ten times
 	shortNap = time.Millisecond
 	// spinFast is how often a wait looks before it reads the clock.
 	spinFast = 256
@@ -203,5 +204,12 @@ func (o *opened) Await(ctx context.Context, ready func() bool) error {
 	if o.closed.Load() {
 		return verbs.ErrClosed
 	}
-	return o.await(ctx, func(bool) (bool, time.Duration, error) { return ready(), o.nap, nil })
+	longest := o.nap
+	return o.await(ctx, func(sleepy bool) (bool, time.Duration, error) {
+		now := longest
+		if sleepy { // who waits for long costs next to nothing
+			longest = min(longest+longest/2, max(o.nap, longNap))
+		}
+		return ready(), now, nil
+	})
 }

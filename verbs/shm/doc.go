@@ -55,9 +55,10 @@
 // rights. Nothing else is in a peer's hands: what it
 // writes into rings is checked, lengths are sealed, and it can spoil the QP that
 // it is connected to, and wake its context for nothing or keep it asleep for 50
-// milliseconds at a time. Files of huge pages are refused: a peer could make holes
-// in them that cannot be filled again. Nothing waits for a peer to read its socket;
-// one that asks for regions and does not read the answers loses its connection.
+// milliseconds at a time, and for a second where that has waited for long. Files of
+// huge pages are refused: a peer could make holes in them that cannot be filled
+// again. Nothing waits for a peer to read its socket; one that asks for regions and
+// does not read the answers loses its connection.
 // Who has no endpoint gets no further than the socket, where 64 may wait for 5
 // seconds to say who they are; the oldest of them goes for the next.
 //
