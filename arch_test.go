@@ -79,7 +79,7 @@ var testImports = map[string][]string{
 	"route":      {"fabric/topology", "fabric/pattern", "fabric/format"},
 	"sm":         {"fabric/topology", "fabric/format", "umad/umadtest", "route/unicast", "route/multicast", "route/format", "emu", "sa"},
 	"sa":         {"umad/umadtest"},
-	"emu":        {"fabric/topology", "fabric/format", "umad/umadtest", "route/format"}, // to judge the tables that OpenSM wrote
+	"emu":        {"fabric/topology", "fabric/format", "umad/umadtest", "route/format", "route/unicast", "route/multicast"}, // to judge the tables that OpenSM wrote, and to carry data by ours
 	"channel":    {"verbs/sim", "verbs/shm", "verbs/soft"},
 	"collective": {"verbs/sim", "verbs/shm", "verbs/soft"},
 }

@@ -38,6 +38,10 @@ type Config struct {
 	// Queue is how many SMPs may wait at one agent, beyond which they are
 	// dropped; zero means no limit. It matters only where Agent is not zero.
 	Queue int
+	// Wire makes data packets take their time on links and in switches; where it
+	// is nil they are carried as fast as possible, and only Hop and what is wrong
+	// with a link delays them. Management datagrams heed it never.
+	Wire *Wire
 	// Seed is where all chance comes from.
 	Seed uint64
 }
@@ -61,6 +65,11 @@ func (c Config) filled() (Config, error) {
 	}
 	if c.Hop < 0 || c.Agent < 0 || c.Queue < 0 {
 		return c, fmt.Errorf("negative time or queue: hop %v, agent %v, queue %d", c.Hop, c.Agent, c.Queue)
+	}
+	if c.Wire != nil {
+		if err := c.Wire.check(); err != nil {
+			return c, err
+		}
 	}
 	c.MLIDs = fill(c.MLIDs, ib.NumMLIDs)
 	c.LIDs = fill(c.LIDs, allUnicastLIDs)

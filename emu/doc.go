@@ -18,6 +18,14 @@
 //	defer live.Close()
 //	dev, err := live.Open("H-0000000000100000", 1)
 //
+// Data packets go where the forwarding tables and the states of ports lead them:
+// a Host at an end port sends and gets them, a Port those of a Live subnet. They
+// are carried at once, or, with Config.Wire, in virtual time over links with a rate
+// and a delay, buffers with credits, and VLs that are arbitrated. Deadlock finds
+// buffers that wait for each other. Each packet that is lost is counted in Data and
+// by the port that lost it. SetLID, SetRoute, SetMulticast and Activate stand in for
+// a subnet manager.
+//
 // Faults are told to the Subnet, through Live.Do or as text to its console:
 // datagrams lost, late and twice, links cut and flapping, nodes that die, slow
 // agents, full queues, a port that babbles traps. All chance comes from

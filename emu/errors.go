@@ -8,4 +8,8 @@ var (
 	ErrNoNode = errors.New("not in the fabric")
 	// ErrFull says that no more clients can attach.
 	ErrFull = errors.New("no place for another client")
+	// ErrTaken says that a port has a host.
+	ErrTaken = errors.New("the port has a host already")
+	// ErrPacket is the error of bytes that are no data packet.
+	ErrPacket = errors.New("not a packet for the network")
 )

@@ -40,22 +40,39 @@ func (s *Subnet) after(d time.Duration, e event) {
 
 // Next is the time of the next event; ok is false where there is none.
 func (s *Subnet) Next() (at time.Duration, ok bool) {
-	if len(s.events) == 0 {
-		return 0, false
+	at, ok = s.data.agenda.next()
+	if len(s.events) > 0 && (!ok || s.events[0].at < at) {
+		return s.events[0].at, true
 	}
-	return s.events[0].at, true
+	return at, ok
 }
 
 // Advance moves the time to now, and lets happen what is due by then. A time
 // that is past already changes nothing.
 func (s *Subnet) Advance(now time.Duration) {
-	for len(s.events) > 0 && s.events[0].at <= now {
-		e := heap.Pop(&s.events).(timed)
-		s.now = max(s.now, e.at)
-		e.fire(s)
+	for {
+		at, ok := s.Next()
+		if !ok || at > now {
+			break
+		}
+		if len(s.events) > 0 && s.events[0].at <= at {
+			e := heap.Pop(&s.events).(timed)
+			s.now = max(s.now, e.at)
+			e.fire(s)
+		} else {
+			s.data.step()
+		}
 	}
 	s.now = max(s.now, now)
 }
+
+// After calls a function a while from now. It runs within Advance, and may use
+// the Subnet but for Advance.
+func (s *Subnet) After(d time.Duration, f func()) { s.after(d, call(f)) }
+
+type call func()
+
+func (f call) fire(*Subnet) { f() }
 
 // Now is the time of the subnet, from 0 at its making.
 func (s *Subnet) Now() time.Duration { return s.now }

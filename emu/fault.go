@@ -147,9 +147,9 @@ func (s *Subnet) forget(id fabric.NodeID) {
 	for p := range n.ports {
 		e := fabric.End{Node: id, Port: uint16(p)}
 		x := &n.ports[p]
-		peer, trouble := x.peer, x.trouble
+		peer, trouble, host := x.peer, x.trouble, x.host
 		s.makePort(e)
-		x.peer, x.trouble = peer, trouble
+		x.peer, x.trouble, x.host = peer, trouble, host
 		s.setCapability(e, mad.CapIsSM, s.hasSM(e))
 	}
 }

@@ -127,11 +127,7 @@ func (s *Subnet) enter(p *Packet) bool {
 // pass lets the packet take its time on the link that it has left through x,
 // and suffer what is wrong with the link.
 func (s *Subnet) pass(p *Packet, x *port) bool {
-	trouble := s.trouble
-	if x.trouble != nil {
-		trouble = x.trouble
-	}
-	delay := s.cfg.Hop
+	trouble, delay := s.troubleOf(x), s.cfg.Hop
 	if trouble != nil {
 		if s.chance(trouble.Drop) {
 			s.lose(p)

@@ -28,6 +28,7 @@ func (s *Subnet) train(e fabric.End) {
 	}
 	x.info.PortPhysicalState, x.info.PortState = mad.PhysLinkUp, mad.PortInit
 	activate(&x.info, rate)
+	s.data.linkUp(e)
 	s.linkChanged(e)
 }
 
@@ -60,6 +61,7 @@ func (s *Subnet) fall(e fabric.End, to mad.PhysState) {
 	x.info.PortPhysicalState, x.info.PortState = to, mad.PortDown
 	if was {
 		x.counters.total.LinkDownedCounter++
+		s.data.linkDown(e)
 		s.linkChanged(e)
 	}
 }

@@ -31,6 +31,26 @@ func (c *counters) received() {
 	c.total.PortRcvData += smpWords
 }
 
+func (c *counters) sentData(h *header) {
+	c.total.PortXmitPkts++
+	c.total.PortXmitData += uint64(h.words)
+	if h.multicast() {
+		c.total.PortMulticastXmitPkts++
+	} else {
+		c.total.PortUnicastXmitPkts++
+	}
+}
+
+func (c *counters) receivedData(h *header) {
+	c.total.PortRcvPkts++
+	c.total.PortRcvData += uint64(h.words)
+	if h.multicast() {
+		c.total.PortMulticastRcvPkts++
+	} else {
+		c.total.PortUnicastRcvPkts++
+	}
+}
+
 // answerPerf answers a request to the agent of performance management in
 // place (IBTA 1, 16.1). false means that no answer is due.
 func (s *Subnet) answerPerf(p *Packet) bool {

@@ -144,11 +144,14 @@ func (s *Subnet) vlArbitration(q *request) mad.Status {
 	return q.reply(s.powerOnArbitration(part))
 }
 
+// powerOnWeight is the weight of each lane after power-on.
+const powerOnWeight = 4
+
 // powerOnArbitration gives all lanes the same weight at low priority.
 func (s *Subnet) powerOnArbitration(part mad.VLArbitrationPart) (a mad.VLArbitration) {
 	if part == mad.VLArbitrationLowFirst {
 		for vl := range s.cfg.VLs {
-			a[vl] = mad.VLWeight{VL: ib.VL(vl), Weight: 4}
+			a[vl] = mad.VLWeight{VL: ib.VL(vl), Weight: powerOnWeight}
 		}
 	}
 	return a

@@ -28,9 +28,10 @@ type Subnet struct {
 	trouble *Trouble // of all links that have none of their own; nil for none
 	traps   traps
 	stats   Stats
+	data    plane
 }
 
-// Stats counts what became of the packets of a subnet.
+// Stats counts what became of the management datagrams of a subnet.
 type Stats struct {
 	// Sent counts those that clients and agents made, Delivered those that
 	// came to a client or an agent; the others were Lost.
@@ -68,6 +69,7 @@ type port struct {
 	guid     ib.GUID
 	trouble  *Trouble
 	counters counters
+	host     *Host
 	tables   *tables       // nil while all tables are as they were at the start
 	mkeyEnd  time.Duration // when the lease of its M_Key ends, 0 for never
 }
@@ -87,12 +89,16 @@ func New(f *fabric.Fabric, cfg Config) (*Subnet, error) {
 		fabric: f, cfg: cfg, nodes: make([]node, f.NumNodes()),
 		random: rand.New(rand.NewPCG(cfg.Seed, 0x68656464)),
 	}
+	s.data.s = s
 	s.clients.init()
 	s.repeated.init()
 	for id := range s.nodes {
 		if err := s.makeNode(fabric.NodeID(id)); err != nil {
 			return nil, fmt.Errorf("emulated subnet: %w", err)
 		}
+	}
+	if cfg.Wire != nil {
+		s.data.wires = newWires(&s.data, *cfg.Wire)
 	}
 	for id := range f.NumLinks() {
 		if f.LinkUp(fabric.LinkID(id)) {
@@ -105,7 +111,10 @@ func New(f *fabric.Fabric, cfg Config) (*Subnet, error) {
 // Fabric is what the subnet was made from.
 func (s *Subnet) Fabric() *fabric.Fabric { return s.fabric }
 
-// Stats tells what happened so far.
+// Data tells what became of data packets so far.
+func (s *Subnet) Data() Data { return s.data.stats }
+
+// Stats tells what happened to management datagrams so far.
 func (s *Subnet) Stats() Stats { return s.stats }
 
 func (s *Subnet) isSwitch(id fabric.NodeID) bool { return s.nodes[id].sw != nil }
