@@ -61,6 +61,7 @@ var imports = map[string][]string{
 	"channel":              {"ib", "verbs"},
 	"channel/measure":      {"channel", "verbs", "verbs/sim"},
 	"collective":           {"ib", "verbs", "channel"},
+	"collective/member":    {"ib", "mad", "sa", "umad", "collective"},
 	"emu":                  {"ib", "mad", "packet", "fabric", "ibsim", "umad", "internal/console"},
 	"web":                  {"ib", "fabric"},
 	"internal/console":     {},

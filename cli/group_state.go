@@ -8,8 +8,6 @@ import (
 
 	"heddle/ib"
 	"heddle/mad"
-	"heddle/sa"
-	"heddle/umad"
 
 	"github.com/spf13/cobra"
 )
@@ -33,7 +31,7 @@ func (a *app) groupStateCommand() *cobra.Command {
 				if wait > 0 {
 					return a.waitReady(s, mgid, wait)
 				}
-				r, err := groupState(s.ctx, s.Client, mgid)
+				r, err := s.State(s.ctx, mgid)
 				if err != nil {
 					return err
 				}
@@ -51,10 +49,6 @@ func (a *app) groupStateCommand() *cobra.Command {
 	return cmd
 }
 
-func groupState(ctx context.Context, c *sa.Client, mgid ib.MGID) (mad.MCGStateRecord, error) {
-	return sa.Get(ctx, c, mad.MCGStateRecord{MGID: mgid}, mad.MCGStateRecordMGID)
-}
-
 func (a *app) writeState(r mad.MCGStateRecord) error {
 	_, err := fmt.Fprintf(a.out, "%v %v, %d of %d joined\n", r.MGID, r.State, r.Joined, r.MemberCount)
 	return err
@@ -66,7 +60,7 @@ func (a *app) writeState(r mad.MCGStateRecord) error {
 func (a *app) waitReady(s saSession, mgid ib.MGID, wait time.Duration) error {
 	ctx, cancel := context.WithTimeout(s.ctx, wait)
 	defer cancel()
-	r, err := untilReady(ctx, s.Client, mgid, patientPause)
+	r, err := s.AwaitReady(ctx, mgid, patientPause)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && r.State == 0:
 		return fmt.Errorf("group %v: not there after %v", mgid, wait)
@@ -81,34 +75,3 @@ func (a *app) waitReady(s saSession, mgid ib.MGID, wait time.Duration) error {
 // patientPause is the longest pause between the questions of a member, of which
 // there may be thousands.
 const patientPause = 200 * time.Millisecond
-
-// untilReady asks for a group's state until it is Ready, with pauses that grow;
-// r is the last that was told.
-func untilReady(ctx context.Context, c *sa.Client, mgid ib.MGID, longest time.Duration) (r mad.MCGStateRecord, err error) {
-	for pause := time.Millisecond; ; pause = min(2*pause, longest) {
-		now, err := groupState(ctx, c, mgid)
-		absent := isNoRecords(err)
-		switch {
-		case err == nil && now.State == mad.MCGReady:
-			return now, nil
-		case err == nil && now.State > mad.MCGReady, absent && r.State != 0:
-			return now, fmt.Errorf("group %v: it has ended, and was never seen to be Ready", mgid)
-		case err == nil:
-			r = now
-		case !absent:
-			return r, err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return r, context.Cause(ctx)
-		}
-	}
-}
-
-func isNoRecords(err error) bool {
-	var status *umad.StatusError
-	return errors.As(err, &status) && status.Status == mad.StatusSANoRecords
-}

@@ -213,7 +213,7 @@ func (t *storm) untilReady(wait time.Duration) {
 		if t.incomplete[i] { // nobody writes it now
 			return
 		}
-		if _, err := untilReady(ctx, t.s.Client, t.mgids[i], stormPause); err == nil {
+		if _, err := t.s.AwaitReady(ctx, t.mgids[i], stormPause); err == nil {
 			ready.Add(1)
 		}
 	})

@@ -1,0 +1,205 @@
+// Package lab puts the project's parts together in one process: an emulated subnet,
+// a subnet manager that brings it up, and what hosts need to work on it.
+//
+//	l, err := lab.Start(ctx, fabric, lab.Config{})
+//	host := l.Hosts()[0]                 // every adapter but the manager's
+//	client, err := host.SA()             // asks subnet administration
+//	err = l.Close()
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"heddle/emu"
+	"heddle/fabric"
+	"heddle/route"
+	trees "heddle/route/multicast"
+	"heddle/route/unicast"
+	"heddle/sa"
+	"heddle/sm"
+	"heddle/sm/multicast"
+	"heddle/umad"
+)
+
+// Config is what a lab is to be like. Zero means what the comments say.
+type Config struct {
+	Emu emu.Config
+	// Manager is that of the subnet manager; engines are by default updown, then
+	// minhop, and weave.
+	Manager sm.Config
+	// Multicast is the engine that lays the trees, where Manager has none.
+	Multicast string
+	// ManagerAt is the adapter that the manager runs at; the first one by default.
+	ManagerAt int
+}
+
+// Lab is a subnet that is up. All methods may be called by any goroutine.
+type Lab struct {
+	Fabric  *fabric.Fabric
+	Live    *emu.Live
+	Manager *sm.Manager
+	// First is what the sweep did that brought the subnet up, BringUp how long all
+	// of that took.
+	First   sm.Report
+	BringUp time.Duration
+
+	hosts []*Host
+	port  *umad.Port // the manager's
+	stop  context.CancelFunc
+	ended chan error
+
+	mu     sync.Mutex
+	opened []*umad.Port // guarded by mu
+}
+
+// Host is an adapter that has no manager.
+type Host struct {
+	Lab  *Lab
+	Node fabric.NodeID
+	Name string
+
+	mu     sync.Mutex
+	port   *umad.Port // guarded by mu, as client
+	client *sa.Client
+}
+
+// Start brings a fabric up, and returns when it is, or the context ends.
+func Start(ctx context.Context, f *fabric.Fabric, cfg Config) (*Lab, error) {
+	adapters := f.Adapters()
+	if len(adapters) < 2 || cfg.ManagerAt < 0 || cfg.ManagerAt >= len(adapters) {
+		return nil, fmt.Errorf("a lab of %d adapters, with the manager at number %d: want two at least", len(adapters), cfg.ManagerAt)
+	}
+	l := &Lab{Fabric: f, ended: make(chan error, 1)}
+	for i, node := range adapters {
+		if i != cfg.ManagerAt {
+			l.hosts = append(l.hosts, &Host{Lab: l, Node: node, Name: f.Node(node).Name})
+		}
+	}
+	if err := l.start(ctx, f.Node(adapters[cfg.ManagerAt]).Name, cfg); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func (l *Lab) start(ctx context.Context, at string, cfg Config) (err error) {
+	if cfg.Manager, err = engines(cfg); err != nil {
+		return err
+	}
+	if l.Live, err = emu.Start(l.Fabric, cfg.Emu); err != nil {
+		return err
+	}
+	dev, err := l.Live.Open(at, 0)
+	if err != nil {
+		return err
+	}
+	l.port = umad.NewPort(dev)
+	up, before := make(chan sm.Report, 1), cfg.Manager.Swept
+	cfg.Manager.Swept = func(s sm.Subnet, r *sm.Report) {
+		if before != nil {
+			before(s, r)
+		}
+		select {
+		case up <- *r:
+		default:
+		}
+	}
+	if l.Manager, err = sm.New(l.port, cfg.Manager); err != nil {
+		return err
+	}
+	began := time.Now()
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.stop = stop
+	go func() { l.ended <- l.Manager.Run(running) }()
+	select {
+	case l.First = <-up:
+		l.BringUp = time.Since(began)
+		return nil
+	case err := <-l.ended:
+		l.ended <- err
+		return fmt.Errorf("the subnet manager ended: %w", err)
+	case <-ctx.Done():
+		return fmt.Errorf("bring the subnet up: %w", context.Cause(ctx))
+	}
+}
+
+// engines fills in those that the manager has not.
+func engines(cfg Config) (sm.Config, error) {
+	c := cfg.Manager
+	if c.Unicast == nil {
+		for _, name := range []string{"updown", "minhop"} {
+			e, err := unicast.Lookup(name)
+			if err != nil {
+				return c, err
+			}
+			c.Unicast = append(c.Unicast, sm.Unicast{
+				Name: name, Ranked: name == "updown",
+				Route: func(g *route.Graph, h *route.Hops, lids *route.LIDs, workers int) (*route.LFTs, error) {
+					return e.Route(g, h, lids, unicast.Options{Workers: workers, Connect: true})
+				},
+			})
+		}
+	}
+	if c.Multicast != nil {
+		return c, nil
+	}
+	name := cfg.Multicast
+	if name == "" {
+		name = "weave"
+	}
+	e, err := trees.Lookup(name)
+	if err != nil {
+		return c, err
+	}
+	c.Multicast = []multicast.Engine{{Name: name, New: func(g *route.Graph, h *route.Hops) route.Router {
+		return e.New(g, h, trees.Options{})
+	}}}
+	return c, nil
+}
+
+// Hosts are all adapters but the manager's.
+func (l *Lab) Hosts() []*Host { return l.hosts }
+
+// Close ends everything.
+func (l *Lab) Close() (err error) {
+	l.mu.Lock()
+	ports := l.opened
+	l.opened = nil
+	l.mu.Unlock()
+	for _, p := range ports {
+		err = errors.Join(err, p.Close())
+	}
+	if l.stop != nil {
+		l.stop()
+		err = errors.Join(err, <-l.ended)
+	}
+	if l.port != nil {
+		err = errors.Join(err, l.port.Close())
+	}
+	if l.Live != nil {
+		err = errors.Join(err, l.Live.Close())
+	}
+	return err
+}
+
+// SA is a client of subnet administration at the host's port.
+func (h *Host) SA() (*sa.Client, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.client != nil {
+		return h.client, nil
+	}
+	dev, err := h.Lab.Live.Open(h.Name, 0)
+	if err != nil {
+		return nil, err
+	}
+	h.port = umad.NewPort(dev)
+	h.Lab.mu.Lock()
+	h.Lab.opened = append(h.Lab.opened, h.port)
+	h.Lab.mu.Unlock()
+	h.client = sa.New(h.port, sa.Options{})
+	return h.client, nil
+}
