@@ -93,11 +93,22 @@ func (q *qp) toSend(to *endpoint) (*ibvQPAttr, uint32) {
 	raw := &ibvQPAttr{State: uint32(verbs.RTS), SendPSN: q.psn}
 	mask := uint32(qpStateFlag | qpSendPSN)
 	if q.attr.Type == verbs.RC {
-		raw.Timeout, raw.Retries, raw.RNRRetry = ackTimeout(q.attr.Timeout), q.attr.Retries.Count(), q.attr.RNRRetries.Count()
+		raw.Timeout, raw.Retries, raw.RNRRetry = ackTimeout(q.attr.Timeout), q.retries(), q.attr.RNRRetries.Count()
 		raw.Reads = uint8(min(q.attr.Reads, q.ctx.attr.MaxReadsInit, int(to.Reads)))
 		mask |= qpTimeout | qpRetries | qpRNRRetries | qpReads
 	}
 	return raw, mask
+}
+
+// retries is how often a request is sent again that nobody acknowledges. rxe takes 7
+// for no end, as if it were that of RNR, and who sends to a dead peer would never
+// learn of it.
+func (q *qp) retries() uint8 {
+	n := q.attr.Retries.Count()
+	if q.ctx.kernel {
+		n = min(n, 6)
+	}
+	return n
 }
 
 // addressOf is the way to a peer.

@@ -44,6 +44,9 @@
 // both sides is the path's. iWARP connects through a connection manager only,
 // which this package has none of: a QP of it can be made and not connected.
 //
+// Where the driver enters the kernel, requests are sent again 6 times at most:
+// rxe takes 7, the default, for no end.
+//
 // The GID that packets leave by is, where QPAttr does not name one, the first
 // of the table for InfiniBand. For Ethernet it is the one that goes furthest:
 // RoCE v2 before v1, an IPv4 address before a global IPv6 address, and a

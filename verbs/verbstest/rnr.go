@@ -73,10 +73,11 @@ func noReceive(op verbs.Op) func(*env) {
 	}
 }
 
-// goneQP has requests to a QP that is closed fail after the retries.
+// goneQP has requests to a QP that is closed fail after the retries, of which the
+// default is not for ever.
 func goneQP(e *env) {
 	c, d := e.pair(verbs.RC)
-	a, b := e.pair(verbs.RC, func(q *verbs.QPAttr) { q.Timeout, q.Retries = time.Millisecond, verbs.Times(1) })
+	a, b := e.pair(verbs.RC, func(q *verbs.QPAttr) { q.Timeout = time.Millisecond })
 	r := e.rig(a, b, 64)
 	e.must("close the peer's QP", b.qp.Close())
 	wr := r.request(e.oneSided(), 8)
