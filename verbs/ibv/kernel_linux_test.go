@@ -4,7 +4,6 @@ package ibv_test
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,28 +63,10 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// inVM runs the kernel's tests of this very program in a virtual machine with a
-// RoCE device of software. Debian's kernel has no iWARP device.
+// inVM runs the kernel's tests in a virtual machine with a RoCE device of
+// software. Debian's kernel has no iWARP device.
 func inVM(t *testing.T) {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	output := testenv.VM{
-		Modules:  []string{"crc32_generic", "dummy", "rdma_rxe", "ib_uverbs", "vgem"},
-		Programs: []string{program, "ip", "rdma", "ibv_devinfo"},
-		Files:    testenv.VerbsDrivers(t, "rxe"),
-		// Without duplicate address detection, addresses are usable at once.
-		Script: `
-for i in all default; do echo 0 >/proc/sys/net/ipv6/conf/$i/accept_dad; done
-ip link add d0 type dummy
-ip address add 10.9.8.1/24 dev d0
-ip link set d0 up
-ip link set d0 multicast on
-ip route add 224.0.0.0/4 dev d0
-rdma link add rxe0 type rxe netdev d0
-` + deviceVariable + `=rxe0 ` + filepath.Base(program) + ` -test.run '^TestKernel$' -test.v 2>&1 || echo "status $?"`,
-	}.Run(t)
+	output := testenv.OnRXE(t, testenv.VM{Modules: []string{"vgem"}}, deviceVariable, "^TestKernel$")
 	t.Log(output)
 	for _, test := range kernelTests {
 		if !strings.Contains(output, "--- PASS: TestKernel/"+strings.ReplaceAll(test.name, " ", "_")+" (") {
