@@ -81,7 +81,7 @@ var testImports = map[string][]string{
 	"sm":         {"fabric/topology", "fabric/format", "umad/umadtest", "route/unicast", "route/multicast", "route/format", "emu", "sa"},
 	"sa":         {"umad/umadtest"},
 	"emu":        {"fabric/topology", "fabric/format", "umad/umadtest", "route/format", "route/unicast", "route/multicast"}, // to judge the tables that OpenSM wrote, and to carry data by ours
-	"channel":    {"verbs/sim", "verbs/shm", "verbs/soft"},
+	"channel":    {"verbs/sim", "verbs/shm", "verbs/soft", "verbs/ibv"},
 	"collective": {"verbs/sim", "verbs/shm", "verbs/soft"},
 }
 

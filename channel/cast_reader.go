@@ -42,6 +42,9 @@ func (r *castReader) attach(p *Peer, h *hello) (err error) {
 	case len(h.regions) != 2 || h.ring < page || h.ring%page != 0 || !h.regions[0].holds(reportsEnd) || !h.regions[1].holds(2*h.ring):
 		return fmt.Errorf("peer's ring of %d bytes: %w", h.ring, ErrInvalid)
 	}
+	if err := r.end.affords(h.ring); err != nil {
+		return err
+	}
 	r.page, r.ring, r.length, r.salt, r.lazy = h.regions[0], h.regions[1], h.ring, h.salt, h.ring/8
 	if r.local, err = r.end.newRegion(int(h.ring), true, verbs.LocalWrite); err == nil {
 		r.peer = p

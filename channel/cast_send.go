@@ -83,6 +83,12 @@ func (s *castSendSender) free() error {
 func (s *castSendSender) reserve(n int) ([]byte, error) {
 	s.floor = s.endOf(s.slots)
 	b, err := s.castSender.reserve(n)
+	if blocked(err) {
+		// It may be that SENDs before have failed.
+		if e := s.end.reap(); e != nil {
+			err = e
+		}
+	}
 	for _, c := range s.shares {
 		if err == nil && c != nil && c.takes {
 			err = s.queued(c)

@@ -24,6 +24,12 @@ type Config struct {
 	// Peers is how many peers an end has at most that can have many: 64 by
 	// default.
 	Peers int
+	// PeerMemory is how many bytes of memory an end makes at most because its peer
+	// says how large that one's ring or slots are: a sender's stage, a reader's copy,
+	// and beside them tables and drafts of half as much. It is 64 MiB by default, or
+	// Ring if that is more. A peer that names more is refused, with a *LimitError on
+	// this side and an error that wraps ErrLimit on both.
+	PeerMemory int
 	// Memory is where messages come to, of channels whose receiver's memory is
 	// written to in slots; at least Slots times the slot's size. By default the end
 	// makes its own.
@@ -44,6 +50,8 @@ const (
 	maxSlots = 1 << 16
 	maxRing  = 1 << 31
 	maxPeers = 1 << 14
+
+	defaultPeerMemory = 64 << 20
 )
 
 // filled is the configuration with what is by default.
@@ -52,6 +60,7 @@ func (c Config) filled(caps *verbs.Caps) (Config, error) {
 	c.Size = cmp.Or(c.Size, min(4096, cmp.Or(caps.MaxMessage, 4096)-overhead))
 	c.Ring = cmp.Or(c.Ring, 1<<20)
 	c.Peers = cmp.Or(c.Peers, 64)
+	c.PeerMemory = cmp.Or(c.PeerMemory, max(defaultPeerMemory, c.Ring))
 	c.Linger = cmp.Or(c.Linger, time.Second)
 	for _, x := range []struct {
 		what       string
@@ -61,6 +70,7 @@ func (c Config) filled(caps *verbs.Caps) (Config, error) {
 		{"size", c.Size, maxRing / 2},
 		{"ring", c.Ring, maxRing},
 		{"peers", c.Peers, maxPeers},
+		{"memory for a peer", c.PeerMemory, 2 * maxRing},
 	} {
 		if x.got <= 0 || x.got > x.limit {
 			return c, fmt.Errorf("%s of %d, it may be 1 to %d: %w", x.what, x.got, x.limit, ErrInvalid)

@@ -70,12 +70,23 @@ func (t *Transport) ListenConn(l net.Listener, cfg LinkConfig, refused func(erro
 }
 
 func (l *connListener) run(refused func(error)) {
+	// So many are made at once, or wait for Accept, each with memory of its own.
+	tokens := make(chan struct{}, maxHandshakes)
 	for {
 		link, err := l.AcceptLink(l.ctx)
 		if err != nil {
 			return
 		}
-		l.work.Go(func() { l.make(link, refused) })
+		select {
+		case tokens <- struct{}{}:
+		case <-l.ctx.Done():
+			_ = link.Close()
+			return
+		}
+		l.work.Go(func() {
+			l.make(link, refused)
+			<-tokens
+		})
 	}
 }
 

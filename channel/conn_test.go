@@ -5,35 +5,7 @@ import (
 	"testing"
 
 	"golang.org/x/net/nettest"
-
-	"heddle/verbs/shm"
 )
-
-// shmTransport is a transport of its own on shared memory.
-func shmTransport(t testing.TB) *Transport {
-	t.Helper()
-	devices, err := shm.Provider{}.Devices()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dev, err := devices[0].Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tr, err := NewTransport(dev)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := tr.Close(); err != nil {
-			t.Errorf("close the transport: %v", err)
-		}
-		if err := dev.Close(); err != nil {
-			t.Errorf("close the device: %v", err)
-		}
-	})
-	return tr
-}
 
 // localListener listens on a Unix socket of its own.
 func localListener(t testing.TB) net.Listener {
@@ -47,7 +19,7 @@ func localListener(t testing.TB) net.Listener {
 
 // TestConn holds connections against what net.Conn promises.
 func TestConn(t *testing.T) {
-	a, b := shmTransport(t), shmTransport(t)
+	a, b := liveTransport(t), liveTransport(t)
 	l := a.ListenConn(localListener(t), LinkConfig{}, func(err error) { t.Errorf("refused: %v", err) })
 	defer l.Close()
 	nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {

@@ -216,5 +216,13 @@ func (e *end) longest(n int) int {
 	return n
 }
 
+// affords tells whether so much memory may be made for a peer's sake.
+func (e *end) affords(n uint64) error {
+	if limit := uint64(e.cfg.PeerMemory); n > limit {
+		return &LimitError{n, limit}
+	}
+	return nil
+}
+
 // newSalt is one that a peer's payload cannot know.
 func newSalt() uint64 { return rand.Uint64() | 1 }

@@ -27,6 +27,9 @@ var (
 	ErrInvalid = verbs.ErrInvalid
 	// ErrNotSupported is what a kind or a device cannot do.
 	ErrNotSupported = verbs.ErrNotSupported
+	// ErrLimit is a peer for whose sake an end would need more memory than
+	// Config.PeerMemory.
+	ErrLimit = errors.New("more memory than a peer may ask for")
 	// ErrBusy is an end that has all the peers that it can have.
 	ErrBusy = verbs.ErrBusy
 )
@@ -52,6 +55,17 @@ func (e *Error) Error() string {
 
 // Unwrap gives the sentinel, or the device's error.
 func (e *Error) Unwrap() error { return e.Err }
+
+// LimitError is a peer whose ring or slots are so large that this end would need so
+// many bytes. It wraps ErrLimit.
+type LimitError struct{ Need, Limit uint64 }
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%v: %d bytes, Config.PeerMemory is %d", ErrLimit, e.Need, e.Limit)
+}
+
+// Unwrap gives ErrLimit.
+func (e *LimitError) Unwrap() error { return ErrLimit }
 
 // LengthError is a message that is too large. It wraps ErrTooLarge.
 type LengthError struct{ Length, Limit int }

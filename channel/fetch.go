@@ -183,6 +183,9 @@ func (r *fetchReader) attach(p *Peer, h *hello, inlined bool) (err error) {
 		most > 0 && r.stride > uint64(most):
 		return fmt.Errorf("peer's %d slots of %d bytes: %w", h.slots, h.size, ErrInvalid)
 	}
+	if err := r.end.affords(r.stride * r.room); err != nil {
+		return err
+	}
 	r.slots, r.lazy = h.regions[1], max(1, r.room/8)
 	if r.local, err = r.end.newRegion(int(r.stride*r.room), false, verbs.LocalWrite); err != nil {
 		return err

@@ -26,7 +26,9 @@ type way struct {
 
 func (r *apart) attach(p *Peer, h *hello) error {
 	err := r.fetchReader.attach(p, h, false)
-	r.ways = make([]way, r.room)
+	if err == nil {
+		r.ways = make([]way, r.room)
+	}
 	return err
 }
 

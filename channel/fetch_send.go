@@ -36,8 +36,14 @@ func (s *fetchSendSender) attach(p *Peer, h *hello) error {
 
 func (s *fetchSendSender) reserve(n int) ([]byte, error) {
 	b, err := s.fetchSender.reserve(n)
-	if err == nil {
+	switch {
+	case err == nil:
 		err = s.peer.makeRoom()
+	case blocked(err) && s.peer != nil:
+		// It may be that the SENDs before have failed.
+		if err = s.end.reap(); err == nil {
+			err = wouldBlock(s.peer.gone)
+		}
 	}
 	return b, err
 }

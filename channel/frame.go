@@ -2,6 +2,7 @@ package channel
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -15,7 +16,7 @@ const (
 	refuseFrame   frameType = iota + 1 // why the link ends
 	proofFrame                         // that the secret is known
 	offerFrame                         // the hello of a channel's end
-	attachedFrame                      // the end is attached, or why it is not
+	attachedFrame                      // the end is attached, or why it is not, see verdictOf
 	finishFrame                        // how many messages were sent in all
 	knownFrame                         // that the peer knows that
 )
@@ -49,6 +50,35 @@ func readFrame(r io.Reader) (kind frameType, name string, body []byte, err error
 		return 0, "", nil, err
 	}
 	return frameType(head[4]), string(b[:names]), b[names:], nil
+}
+
+// verdicts are the errors that a peer is told of by what they are.
+var verdicts = [...]error{1: ErrInvalid, 2: ErrLimit, 3: ErrBusy, 4: ErrNotSupported, 5: ErrClosed, 6: ErrPeerGone}
+
+// verdictOf is what an attachedFrame says: nothing where all went well, or else
+// which of verdicts it is (1 byte), and why.
+func verdictOf(err error) []byte {
+	if err == nil {
+		return nil
+	}
+	which, text := 1, err.Error()
+	for i, sentinel := range verdicts {
+		if sentinel != nil && errors.Is(err, sentinel) {
+			which = i
+		}
+	}
+	return append([]byte{byte(which)}, text[:min(len(text), maxName)]...)
+}
+
+func parseVerdict(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	sentinel := ErrInvalid
+	if which := int(b[0]); which > 0 && which < len(verdicts) {
+		sentinel = verdicts[which]
+	}
+	return fmt.Errorf("the peer says: %q: %w", b[1:], sentinel)
 }
 
 func appendCount(b []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(b, n) }

@@ -3,16 +3,25 @@ package channel
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"heddle/verbs/sim"
 )
 
-// world is a simulated network with transports on it, of one goroutine.
+// world is a network with transports on it, of one goroutine.
 type world struct {
-	t   testing.TB
-	net *sim.Network
-	rnd *rand.Rand
+	t    testing.TB
+	net  *sim.Network // nil where devices are real, and so is time
+	kind *Kind        // that the transports of real devices are for
+	rnd  *rand.Rand
+
+	transports map[string]*Transport // of the simulation, by device
+}
+
+// newLiveWorld is one of real devices, see liveFor.
+func newLiveWorld(t testing.TB, kind *Kind, seed uint64) *world {
+	return &world{t: t, kind: kind, rnd: rand.New(rand.NewPCG(seed, 2))}
 }
 
 func newWorld(t testing.TB, cfg sim.Config) *world {
@@ -22,12 +31,15 @@ func newWorld(t testing.TB, cfg sim.Config) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = net.Close() })
-	return &world{t: t, net: net, rnd: rand.New(rand.NewPCG(cfg.Seed, 1))}
+	return &world{t: t, net: net, rnd: rand.New(rand.NewPCG(cfg.Seed, 1)), transports: map[string]*Transport{}}
 }
 
 // transport adds a device.
 func (w *world) transport(name string) *Transport {
 	w.t.Helper()
+	if w.net == nil {
+		return liveFor(w.t, w.kind)
+	}
 	dev, err := w.net.Add(name)
 	if err != nil {
 		w.t.Fatal(err)
@@ -40,11 +52,16 @@ func (w *world) transport(name string) *Transport {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.transports[name] = tr
 	return tr
 }
 
 // step lets the network go on a little.
 func (w *world) step() {
+	if w.net == nil {
+		runtime.Gosched()
+		return
+	}
 	for range 1 + w.rnd.IntN(4) {
 		w.net.Step()
 	}

@@ -84,6 +84,11 @@ func (l *Link) attach(ctx context.Context, name string, end inviter) (*Peer, err
 		l.forget(name)
 		return nil, errors.Join(err, p.Close())
 	}
+	return p, nil
+}
+
+// adopt has what is said of a channel, and the link's end, be told to its peer.
+func (l *Link) adopt(s *slot, p *Peer) {
 	l.mu.Lock()
 	s.ours = p
 	ended := l.err
@@ -91,7 +96,6 @@ func (l *Link) attach(ctx context.Context, name string, end inviter) (*Peer, err
 	if ended != nil {
 		p.Lost(ended)
 	}
-	return p, nil
 }
 
 // take gives the slot of a name to a caller of Attach.
@@ -137,6 +141,9 @@ func (l *Link) join(ctx context.Context, name string, s *slot, p *Peer) error {
 	}
 	// They may have told already that they failed, and wait for nobody.
 	ours := p.Attach(ctx, theirs)
+	if ours == nil {
+		l.adopt(s, p) // once they know, they may send all, and finish
+	}
 	if err := l.tell(name, ours); err != nil || ours != nil {
 		return errors.Join(ours, err)
 	}
@@ -149,11 +156,7 @@ func (l *Link) join(ctx context.Context, name string, s *slot, p *Peer) error {
 
 // tell has the peer know what came of an Attach.
 func (l *Link) tell(name string, err error) error {
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	return l.write(attachedFrame, name, []byte(text[:min(len(text), maxName)]))
+	return l.write(attachedFrame, name, verdictOf(err))
 }
 
 // finish tells the peer how many messages there are, and waits until it knows. One
@@ -223,13 +226,10 @@ func (l *Link) heard(kind frameType, name string, body []byte) error {
 			return fmt.Errorf("the peer attached %q twice: %w", name, ErrInvalid)
 		}
 		s.told = true
-		var err error
-		if len(body) > 0 {
-			err = fmt.Errorf("the peer says: %q: %w", body, ErrInvalid)
-			if !s.offered {
-				s.offered = true
-				close(s.theirs)
-			}
+		err := parseVerdict(body)
+		if err != nil && !s.offered {
+			s.offered = true
+			close(s.theirs)
 		}
 		s.outcome <- err
 	case finishFrame:

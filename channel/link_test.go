@@ -142,7 +142,7 @@ func links(t *testing.T) (dialed, accepted *Link) {
 // linked is a channel over a link.
 func linked(t *testing.T, kind *Kind) (s *Sender, r *Receiver, a, b *Link) {
 	t.Helper()
-	ta, tb := shmTransport(t), shmTransport(t)
+	ta, tb := liveTransport(t), liveTransport(t)
 	a, b = links(t)
 	s, err := ta.NewSender(kind, Config{})
 	if err != nil {
@@ -197,7 +197,49 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// overLinks are the kinds with one peer at each end that shared memory has.
+// TestFinishAtOnce: a sender that finishes as soon as it may has the receiver learn
+// of it, however late that one returns from Attach.
+func TestFinishAtOnce(t *testing.T) {
+	a, b := ends(t)
+	l := newLink(b, false)
+	defer l.Close()
+	r, err := liveTransport(t).NewReceiver(&ringBell, Config{})
+	must(t, err)
+	defer r.Close()
+	s, err := liveTransport(t).NewSender(&ringBell, Config{Linger: 1})
+	must(t, err)
+	defer s.Close()
+	p, err := s.Invite()
+	must(t, err)
+	failed := make(chan error, 2)
+	go func() { failed <- second(l.Attach(t.Context(), "x", r)) }()
+	say := func(kinds ...frameType) {
+		var all []byte
+		for _, kind := range kinds {
+			body := map[frameType][]byte{offerFrame: p.Hello(), finishFrame: appendCount(nil, 0)}[kind]
+			f, err := frameOf(kind, "x", body)
+			must(t, err)
+			all = append(all, f...)
+		}
+		_, err := a.Write(all)
+		must(t, err)
+	}
+	_, _, hello, err := readFrame(a)
+	must(t, err)
+	say(offerFrame)
+	go func() { failed <- p.Attach(t.Context(), hello) }()
+	_, _, _, err = readFrame(a)
+	must(t, err)
+	say(attachedFrame, finishFrame)
+	must(t, errors.Join(<-failed, <-failed))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, err := r.Receive(ctx); !errors.Is(err, io.EOF) {
+		t.Errorf("%v, want io.EOF", err)
+	}
+}
+
+// overLinks are the kinds with one peer at each end.
 func overLinks() (kinds []*Kind) {
 	for _, k := range Kinds() {
 		if !k.Senders && !k.Readers {
@@ -233,7 +275,7 @@ func TestLinkBreaks(t *testing.T) {
 
 // TestAttachMisfits attaches ends that do not fit.
 func TestAttachMisfits(t *testing.T) {
-	ta, tb := shmTransport(t), shmTransport(t)
+	ta, tb := liveTransport(t), liveTransport(t)
 	a, b := links(t)
 	s, err := ta.NewSender(&ringBell, Config{Linger: 1})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -98,7 +99,8 @@ func bites(t *testing.T, kind *Kind, profile sim.Profile) string {
 type trial struct {
 	*world
 	kind      *Kind
-	forced    bool
+	messages  uint64 // that each sender sends
+	moved     time.Time
 	senders   []*Sender
 	receivers []*Receiver
 	sent      []uint64    // by sender
@@ -106,6 +108,9 @@ type trial struct {
 	came      []uint64    // by receiver
 	held      [][]Message // by receiver
 	size      int         // of the longest message
+	killAt    int         // the turn in which a device dies; 0 for none
+	dead      string      // its name
+	left      error       // what was still in use of devices that were closed
 }
 
 // many is how many ends there are on the side that may have many.
@@ -118,10 +123,16 @@ func newTrial(t testing.TB, kind *Kind, profile sim.Profile, seed uint64, force 
 		faults = sim.Faults{Loss: 0.02, Duplicate: 0.02}
 	}
 	w := newWorld(t, sim.Config{Profile: profile, Seed: seed, Faults: faults})
-	x := &trial{world: w, kind: kind, forced: force}
 	// Messages of several packets, where the network has them.
 	size := min(3*profile.MTU.Bytes(), profile.Caps().MaxMessage) - 64
-	cfg := Config{Slots: 4, Size: size, Ring: 8 * profile.MTU.Bytes(), Peers: many, Force: force}
+	return w.trial(kind, Config{Slots: 4, Size: size, Ring: 8 * profile.MTU.Bytes(), Peers: many, Force: force}, 120)
+}
+
+// trial makes one whose senders send so many messages each.
+func (w *world) trial(kind *Kind, cfg Config, messages uint64) *trial {
+	t := w.t
+	t.Helper()
+	x := &trial{world: w, kind: kind, messages: messages, moved: time.Now()}
 	senders, receivers := 1, 1
 	if kind.Senders {
 		senders = many
@@ -152,27 +163,26 @@ func newTrial(t testing.TB, kind *Kind, profile sim.Profile, seed uint64, force 
 			}
 		}
 	}
-	x.size = min(x.senders[0].MaxMessage(), size)
+	x.size = min(x.senders[0].MaxMessage(), cfg.Size)
 	return x
 }
-
-// messages is how many messages each sender sends.
-const messages = 120
 
 // run sends, receives, gives back and lets the network go on, in an order that
 // the seed decides, until all has come. It tells what went wrong.
 func (x *trial) run() (fault string) {
 	defer x.close()
-	want := uint64(len(x.senders) * messages)
-	for idle := 0; ; idle++ {
-		done := true
-		for _, n := range x.came {
-			done = done && n == want
+	for turn, idle := 1, 0; ; turn, idle = turn+1, idle+1 {
+		if turn == x.killAt {
+			x.kill()
 		}
-		if done {
+		if x.dead != "" {
+			if x.isDone() && len(x.senders)+len(x.receivers) > 2 || idle == 20_000 {
+				return x.survived()
+			}
+		} else if x.isDone() {
 			return x.end()
 		}
-		if idle == 100_000 {
+		if x.isStuck(idle) {
 			return fmt.Sprintf("sent %d, came %d, and nothing more happens", x.sent, x.came)
 		}
 		moved, fault := x.turn()
@@ -180,9 +190,30 @@ func (x *trial) run() (fault string) {
 			return fault
 		}
 		if moved {
-			idle = 0
+			idle, x.moved = 0, time.Now()
 		}
 	}
+}
+
+// isDone tells whether all has come of who lives to who lives.
+func (x *trial) isDone() bool {
+	for i := range x.receivers {
+		for j := range x.senders {
+			if x.isAlive("r", i) && x.isAlive("s", j) && x.next[i][j] < x.messages {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isStuck tells whether nothing has happened for so many turns, or so long, that
+// nothing will.
+func (x *trial) isStuck(idle int) bool {
+	if x.net != nil {
+		return idle == 100_000
+	}
+	return idle%1000 == 999 && time.Since(x.moved) > patience
 }
 
 // turn does one thing.
@@ -202,7 +233,7 @@ func (x *trial) turn() (moved bool, fault string) {
 
 // send sends the next message of a sender, if there is room.
 func (x *trial) send(i int) (moved bool, fault string) {
-	if x.sent[i] == messages {
+	if x.sent[i] == x.messages || !x.isAlive("s", i) {
 		return false, ""
 	}
 	n := header + x.rnd.IntN(x.size-header+1)
@@ -219,7 +250,7 @@ func (x *trial) send(i int) (moved bool, fault string) {
 		err = l.Commit(n)
 	}
 	if err != nil {
-		return false, fmt.Sprintf("sender %d: %v", i, err)
+		return false, x.fault("sender", i, err)
 	}
 	x.sent[i]++
 	return true, ""
@@ -239,12 +270,15 @@ func (x *trial) fill(b []byte, sender int, number uint64) {
 
 // receive takes the next message of a receiver.
 func (x *trial) receive(i int) (moved bool, fault string) {
+	if !x.isAlive("r", i) {
+		return false, ""
+	}
 	m, err := x.receivers[i].TryReceive()
 	if errors.Is(err, ErrWouldBlock) {
 		return false, ""
 	}
 	if err != nil {
-		return false, fmt.Sprintf("receiver %d: %v", i, err)
+		return false, x.fault("receiver", i, err)
 	}
 	x.held[i] = append(x.held[i], m)
 	x.came[i]++
@@ -310,5 +344,8 @@ func (x *trial) close() {
 	for _, r := range x.receivers {
 		_ = r.Close()
 	}
-	_ = x.net.Close()
+	if x.net != nil {
+		x.left = x.closeDevices()
+		_ = x.net.Close()
+	}
 }

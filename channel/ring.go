@@ -45,6 +45,9 @@ func (s *ringSender) attach(p *Peer, h *hello) (err error) {
 	case len(h.regions) < 2 || h.ring < page || h.ring%page != 0 || !h.regions[0].holds(2*h.ring) || !h.regions[1].holds(8):
 		return fmt.Errorf("peer's ring of %d bytes: %w", h.ring, ErrInvalid)
 	}
+	if err := s.end.affords(h.ring); err != nil {
+		return err
+	}
 	s.ring, s.length, s.salt = h.regions[0], h.ring, h.salt
 	if s.stage, err = s.end.newStage(p, int(h.ring)); err != nil {
 		return err

@@ -29,8 +29,11 @@ func (s *noticeSender) attach(p *Peer, h *hello) error {
 	if h.slots == 0 {
 		return fmt.Errorf("peer's ring without receives: %w", ErrInvalid)
 	}
-	s.ends = make([]uint64, h.slots)
-	return s.ringSender.attach(p, h)
+	err := s.ringSender.attach(p, h)
+	if err == nil {
+		s.ends = make([]uint64, h.slots)
+	}
+	return err
 }
 
 // used is how much of the ring a message takes.

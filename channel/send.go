@@ -35,7 +35,11 @@ func (s *sendSender) attach(p *Peer, h *hello) (err error) {
 	case h.slots == 0 || h.size == 0:
 		return fmt.Errorf("peer's %d buffers of %d bytes: %w", h.slots, h.size, ErrInvalid)
 	}
-	if s.stage, err = s.end.newStage(p, staged(int(h.slots), int(h.size))); err != nil {
+	size := staged(int(h.slots), int(h.size))
+	if err := s.end.affords(uint64(size)); err != nil {
+		return err
+	}
+	if s.stage, err = s.end.newStage(p, size); err != nil {
 		return err
 	}
 	s.stage.signals = true

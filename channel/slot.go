@@ -43,7 +43,11 @@ func (s *slotSender) attach(p *Peer, h *hello) (err error) {
 	case h.ring%8 != 0 || h.ring < 8*slots || !h.regions[1].holds(2*h.ring):
 		return fmt.Errorf("peer's list of %d bytes for %d slots: %w", h.ring, h.slots, ErrInvalid)
 	}
-	if s.stage, err = s.end.newStage(p, staged(int(slots), int(stride))); err != nil {
+	size := staged(int(slots), int(stride))
+	if err := s.end.affords(uint64(size)); err != nil {
+		return err
+	}
+	if s.stage, err = s.end.newStage(p, size); err != nil {
 		return err
 	}
 	if s.open, err = s.end.newOpenings(p, h, h.regions[1]); err != nil {
