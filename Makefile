@@ -9,11 +9,13 @@ PREFIX ?= /usr/local
 
 # What make soak does beside fuzzing: seeds of chaos, their virtual hours, how
 # often heddle sm is killed, and as many peers of verbs/shm, and the minutes that
-# each hostile client has.
+# each hostile client has, and how long channels of all kinds run between processes,
+# and as long on simulated networks.
 SEEDS   ?= 100
 HOURS   ?= 10
 KILLS   ?= 1000
 HOSTILE ?= 20
+CHANNELS ?= 10m
 
 # program:package for each peer that the tests run, what their virtual machine
 # is made of, and a C compiler, which the race detector needs.
@@ -68,8 +70,8 @@ bench: build peers ## the tables of docs/benchmarks: routing engines, the emulat
 	bin/heddle bench sm --peer opensm
 	bin/heddle bench verbs --peer ucx
 
-soak: ## chaos for SEEDS times HOURS (100 x 10), KILLS of heddle sm and of verbs/shm's peers (1000), hostile clients, verbs on arm64, each fuzz target for SOAK (10m)
-	scripts/soak $(SEEDS) $(HOURS) $(KILLS) $(HOSTILE) $(SOAK)
+soak: ## chaos for SEEDS times HOURS (100 x 10), KILLS of heddle sm and of verbs/shm's peers (1000), hostile clients, CHANNELS (10m) of all kinds of channels, verbs on arm64, each fuzz target for SOAK (10m)
+	scripts/soak $(SEEDS) $(HOURS) $(KILLS) $(HOSTILE) $(CHANNELS) $(SOAK)
 
 arm64: ## the tests of verbs on arm64, under qemu-user
 	@scripts/arm64
