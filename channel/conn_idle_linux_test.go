@@ -18,7 +18,7 @@ import (
 // each; and all still work.
 func TestIdleConns(t *testing.T) {
 	const many = 100
-	a, b := shmTransport(t), shmTransport(t)
+	a, b := liveTransport(t), liveTransport(t)
 	l := a.ListenConn(localListener(t), LinkConfig{}, func(err error) { t.Errorf("refused: %v", err) })
 	defer l.Close()
 	before := threads(t)

@@ -74,7 +74,7 @@ func TestPoller(t *testing.T) {
 	for first := range kinds {
 		t.Run(kinds[first].Name, func(t *testing.T) {
 			order := slices.Concat(kinds[first:], kinds[:first])
-			c := newCrowd(t, shmTransport(t), shmTransport(t), order)
+			c := newCrowd(t, liveTransport(t), liveTransport(t), order)
 			for range 3 {
 				var waits []chan error
 				for i := range order {
@@ -116,7 +116,7 @@ func TestPollerLeaderLeaves(t *testing.T) {
 	} {
 		for _, kind := range []*Kind{&ringBell, &ringImm} {
 			t.Run(test.name+"/"+kind.Name, func(t *testing.T) {
-				c := newCrowd(t, shmTransport(t), shmTransport(t), []*Kind{kind, &ringBell, &ringImm, &ringBell})
+				c := newCrowd(t, liveTransport(t), liveTransport(t), []*Kind{kind, &ringBell, &ringImm, &ringBell})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				led := c.receive(ctx, 0)
@@ -143,7 +143,7 @@ func TestPollerLeaderLeaves(t *testing.T) {
 
 // TestPollerFollowerLeaves has all but the leader be cancelled.
 func TestPollerFollowerLeaves(t *testing.T) {
-	c := newCrowd(t, shmTransport(t), shmTransport(t), []*Kind{&ringBell, &ringBell, &ringImm})
+	c := newCrowd(t, liveTransport(t), liveTransport(t), []*Kind{&ringBell, &ringBell, &ringImm})
 	led := c.receive(t.Context(), 0)
 	c.gather(1)
 	for range 20 {
@@ -186,8 +186,8 @@ func TestPollerInVirtualTime(t *testing.T) {
 
 // TestStats: what an end and its transport count can be read while they run.
 func TestStats(t *testing.T) {
-	home := shmTransport(t)
-	c := newCrowd(t, home, shmTransport(t), []*Kind{&ringBell})
+	home := liveTransport(t)
+	c := newCrowd(t, home, liveTransport(t), []*Kind{&ringBell})
 	wait := c.receive(t.Context(), 0)
 	c.gather(1)
 	if s := c.receivers[0].Stats(); s.Stalls != 1 || s.Messages != 0 {
