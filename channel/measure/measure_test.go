@@ -23,3 +23,28 @@ func TestRows(t *testing.T) {
 		}
 	}
 }
+
+// TestCrowds has the memory of a receiver be the same for any number of senders,
+// or not, and a sender do nothing for any number of readers, or not.
+func TestCrowds(t *testing.T) {
+	for _, k := range channel.Kinds() {
+		one, err := Senders(t.Context(), k, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		many, err := Senders(t.Context(), k, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k.Senders != (many.Memory < 2*one.Memory) {
+			t.Errorf("%s: %d bytes for a sender, %d for 3, declared that it has many: %t", k.Name, one.Memory, many.Memory, k.Senders)
+		}
+		read, err := Readers(t.Context(), k, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k.PassiveSender != (read.Send == 0) {
+			t.Errorf("%s: %v requests of the sender, declared passive: %t", k.Name, read.Send, k.PassiveSender)
+		}
+	}
+}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"heddle/cli/perf"
 	"heddle/internal/peer"
-	"heddle/verbs"
 )
 
 // Verbs measures devices, between two processes of this host, beside UCX's
@@ -27,16 +25,6 @@ type Verbs struct {
 	Watch func(what string)
 }
 
-// VerbsDevice is a device that is measured.
-type VerbsDevice struct {
-	verbs.Device
-	Provider string
-	// Alone has both ends in this process: no other one can reach the device.
-	Alone bool
-}
-
-func (d *VerbsDevice) name() string { return d.Provider + "/" + d.Name() }
-
 // verbsRow is a figure to measure.
 type verbsRow struct {
 	group, metric, unit string
@@ -51,10 +39,7 @@ type verbsRow struct {
 // verbsStage is two ends of a device, and what was measured so far.
 type verbsStage struct {
 	*Verbs
-	device   VerbsDevice
-	dir      string
-	end      *perf.End
-	link     *perf.Link
+	*pair
 	peerName string
 	ours     [][]float64 // by row
 	peers    map[string][]float64
@@ -63,25 +48,16 @@ type verbsStage struct {
 
 // Measure measures all that a device can do.
 func (v *Verbs) Measure(ctx context.Context, d VerbsDevice) (list []Figure, err error) {
-	s := &verbsStage{Verbs: v, device: d, peers: map[string][]float64{}}
+	s := &verbsStage{Verbs: v, peers: map[string][]float64{}}
 	if v.Peer {
 		if s.peerName, err = peer.Version(ctx, "ucx_info"); err != nil {
 			return nil, err
 		}
 	}
-	if s.dir, err = os.MkdirTemp("", "heddle-bench-"); err != nil {
+	if s.pair, err = newPair(ctx, v.Program, d); err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(s.dir) //nolint:errcheck // what stays is in the system's directory for that
-	if s.end, err = perf.Open(d, d.name()); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.end.Close()) }()
-	stop, err := s.start(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer stop()
+	defer func() { err = errors.Join(err, s.close()) }()
 	rows := s.rows()
 	s.ours, s.allocs = make([][]float64, len(rows)), make([]uint64, len(rows))
 	for run := range v.Runs {

@@ -43,33 +43,46 @@ func (l *Link) Run(e *End, s Spec) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := l.send(s); err != nil {
+	if err := l.send(request{Verbs: &s}); err != nil {
 		return Result{}, err
 	}
 	return l.trial(e, s, true)
 }
 
 // Serve runs the tests that the other end asks for, until it goes; each result is
-// told to watch.
+// told to watch, but those of channels.
 func (l *Link) Serve(e *End, watch func(Result)) error {
 	for {
-		var s Spec
-		err := l.receive(&s)
-		if errors.Is(err, errGone) {
+		var ask request
+		err := l.receive(&ask)
+		switch {
+		case errors.Is(err, errGone):
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return l.fail(err)
+		case ask.Channel != nil:
+			err = l.serveChannel(e, *ask.Channel)
+		case ask.Verbs != nil:
+			err = l.serveVerbs(e, *ask.Verbs, watch)
+		default:
+			err = l.fail(errors.New("the other end asks for nothing"))
 		}
-		if s, err = s.Filled(); err != nil {
-			return l.fail(err)
-		}
-		r, err := l.trial(e, s, false)
 		if err != nil {
 			return err
 		}
+	}
+}
+
+func (l *Link) serveVerbs(e *End, s Spec, watch func(Result)) error {
+	s, err := s.Filled()
+	if err != nil {
+		return l.fail(err)
+	}
+	r, err := l.trial(e, s, false)
+	if err == nil {
 		watch(r)
 	}
+	return err
 }
 
 // trial runs a test at this end.

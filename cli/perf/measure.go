@@ -14,6 +14,9 @@ type measured struct {
 	Elapsed time.Duration // that a stream took
 	Allocs  uint64
 	Checked int
+
+	// Of channels: the messages, and what senders and receivers registered.
+	Messages, Senders, Receivers int `json:",omitempty"`
 }
 
 // Times are of messages, in microseconds. Where several were timed together, each

@@ -245,7 +245,7 @@ func TestAnEndThatGoes(t *testing.T) {
 	defer l.Close()
 	other := NewLink(t.Context(), b)
 	go func() {
-		var s Spec
+		var s request
 		other.receive(&s) //nolint:errcheck // only that it came
 		other.Close()     //nolint:errcheck // of a test
 	}()
@@ -258,9 +258,11 @@ func TestAnEndThatGoes(t *testing.T) {
 func TestNonsense(t *testing.T) {
 	e := end(t, simulated(t, sim.InOrder()))
 	for _, text := range []string{
-		"\n", "{}\n", "[]\n", "x\n", `{"Op":99}` + "\n", `{"Op":1,"Size":-1}` + "\n", `{"Op":3,"Iters":2000000000}` + "\n",
-		`{"Op":1,"Service":9}` + "\n", `{"Test":"sleep"}` + "\n", `{"Op":1,"Depth":100000}` + "\n", `{"Op":1,"Timeout":1}` + "\n",
-		`{"Op":1}` + "\n" + `{"Endpoint":"AAAA"}` + "\n",
+		"\n", "{}\n", "[]\n", "x\n", `{"Verbs":{"Op":99}}` + "\n", `{"Verbs":{"Op":1,"Size":-1}}` + "\n",
+		`{"Verbs":{"Op":3,"Iters":2000000000}}` + "\n", `{"Verbs":{"Op":1,"Service":9}}` + "\n", `{"Verbs":{"Test":"sleep"}}` + "\n",
+		`{"Verbs":{"Op":1,"Depth":100000}}` + "\n", `{"Verbs":{"Op":1,"Timeout":1}}` + "\n",
+		`{"Channel":{"Via":"x","Size":8}}` + "\n", `{"Channel":{"Via":"send","Size":8,"Ends":-1}}` + "\n",
+		`{"Verbs":{"Op":1}}` + "\n" + `{"Endpoint":"AAAA"}` + "\n", `{"Channel":{"Via":"send","Size":8}}` + "\n[]\n",
 	} {
 		a, b := net.Pipe()
 		done := make(chan error, 1)

@@ -5,9 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"net"
-	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -36,12 +33,7 @@ func (l *Link) socketTrial(e *End, s Spec, first bool) (r Result, err error) {
 }
 
 func (l *Link) socketFirst(ctx context.Context, s Spec) error {
-	var h hello
-	if err := l.receive(&h); err != nil {
-		return err
-	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", h.Socket)
+	conn, err := l.dial(ctx, UnixSocket)
 	if err != nil {
 		return err
 	}
@@ -64,7 +56,7 @@ func (l *Link) socketFirst(ctx context.Context, s Spec) error {
 }
 
 func (l *Link) socketSecond(ctx context.Context, s Spec) (Times, error) {
-	conn, err := l.invite(ctx)
+	conn, err := l.invite(ctx, UnixSocket)
 	if err != nil {
 		return Times{}, err
 	}
@@ -85,23 +77,4 @@ func (l *Link) socketSecond(ctx context.Context, s Spec) (Times, error) {
 		}
 	}
 	return timesOf(list), nil
-}
-
-// invite listens at a socket, says where it is, and takes who comes.
-func (l *Link) invite(ctx context.Context) (net.Conn, error) {
-	dir, err := os.MkdirTemp("", "heddle-perf-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // what stays is in the system's directory for that
-	listener, err := net.Listen("unix", filepath.Join(dir, "socket"))
-	if err != nil {
-		return nil, err
-	}
-	defer listener.Close()
-	defer context.AfterFunc(ctx, func() { listener.Close() })() //nolint:errcheck // who waits is told
-	if err := l.send(hello{Socket: listener.Addr().String()}); err != nil {
-		return nil, err
-	}
-	return listener.Accept()
 }
