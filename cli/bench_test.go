@@ -17,6 +17,6 @@ func TestBenchScripts(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:  filepath.Join("testdata", "bench"),
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"json": jsonLines, "status": status},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"json": jsonLines, "status": status, "picture": pictures},
 	})
 }

@@ -71,7 +71,7 @@ type channelTrial struct {
 // channelStage is two ends of a device, and what sim says of kinds.
 type channelStage struct {
 	*Channel
-	*pair
+	*couple
 	peerName string
 }
 
@@ -83,7 +83,7 @@ func (c *Channel) Measure(ctx context.Context, d VerbsDevice) (list []Answer, er
 			return nil, err
 		}
 	}
-	if s.pair, err = newPair(ctx, c.Program, d); err != nil {
+	if s.couple, err = newCouple(ctx, c.Program, d); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()

@@ -114,10 +114,14 @@ func (s *channelStage) heats(c *contest) (list []*channelTrial) {
 // all are the trials that count: the best of the heats anew, and the peers.
 func (c *contest) all(d time.Duration) []*channelTrial {
 	slices.SortStableFunc(c.heats, func(a, b *channelTrial) int {
-		if a.better(b) {
+		switch {
+		case a.better(b):
 			return -1
+		case b.better(a):
+			return 1
+		default:
+			return 0
 		}
-		return 1
 	})
 	for _, t := range c.heats[:min(finalists, len(c.heats))] {
 		spec := t.spec

@@ -13,7 +13,9 @@ import (
 
 // pointToPoint are the kinds that stand for those with one sender and one
 // receiver.
-func pointToPoint(k *channel.Kind) bool { return slices.Contains([]string{"send", "ring-bell"}, k.Name) }
+func pointToPoint(k *channel.Kind) bool {
+	return slices.Contains([]string{"send", "ring-bell"}, k.Name)
+}
 
 func forSenders(k *channel.Kind) bool { return k.Senders || pointToPoint(k) }
 func forReaders(k *channel.Kind) bool { return k.Readers || pointToPoint(k) }

@@ -32,7 +32,8 @@ func countDeviceMemory(ctx context.Context, _ *Channel) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	caps := sim.InOrder().Caps()
+	profile := sim.InOrder()
+	caps := profile.Caps()
 	return deviceMemory(ctx, VerbsDevice{Device: d, Provider: "sim", Alone: true}, &caps, 1, "HRT", 1e3, n.Now)
 }
 

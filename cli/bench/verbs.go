@@ -39,7 +39,7 @@ type verbsRow struct {
 // verbsStage is two ends of a device, and what was measured so far.
 type verbsStage struct {
 	*Verbs
-	*pair
+	*couple
 	peerName string
 	ours     [][]float64 // by row
 	peers    map[string][]float64
@@ -54,16 +54,26 @@ func (v *Verbs) Measure(ctx context.Context, d VerbsDevice) (list []Figure, err 
 			return nil, err
 		}
 	}
-	if s.pair, err = newPair(ctx, v.Program, d); err != nil {
+	if s.couple, err = newCouple(ctx, v.Program, d); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	rows := s.rows()
 	s.ours, s.allocs = make([][]float64, len(rows)), make([]uint64, len(rows))
-	for run := range v.Runs {
-		if err := s.run(ctx, rows, run); err != nil {
-			return nil, err
+	order := make([]int, len(rows))
+	for i := range rows {
+		order[i] = i
+	}
+	err = interleaved(v.Runs, order, func(run, i int) error {
+		r := &rows[i]
+		s.watch("%s: %s, %s, run %d of %d", s.device.name(), r.group, r.metric, run+1, s.Runs)
+		if err := s.measure(ctx, i, r, run); err != nil {
+			return fmt.Errorf("%s, %s: %w", r.group, r.metric, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return s.figures(rows), nil
 }
@@ -94,19 +104,7 @@ func (s *verbsStage) rows() (list []verbsRow) {
 	return list
 }
 
-// run measures each row once, and UCX directly after the first row that is beside
-// it.
-func (s *verbsStage) run(ctx context.Context, rows []verbsRow, run int) error {
-	for i := range rows {
-		r := &rows[i]
-		s.watch("%s: %s, %s, run %d of %d", s.device.name(), r.group, r.metric, run+1, s.Runs)
-		if err := s.measure(ctx, i, r, run); err != nil {
-			return fmt.Errorf("%s, %s: %w", r.group, r.metric, err)
-		}
-	}
-	return nil
-}
-
+// measure measures a row once, and what is beside it directly after.
 func (s *verbsStage) measure(ctx context.Context, i int, r *verbsRow, run int) (err error) {
 	if r.awake {
 		stop, err := keepAwake()

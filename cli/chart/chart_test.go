@@ -58,10 +58,10 @@ func TestChart(t *testing.T) {
 
 func TestChartsThatCannotBe(t *testing.T) {
 	for want, c := range map[string]Chart{
-		"no panel":      {Title: "empty"},
-		"1 and 2":       {Panels: []Panel{{Lines: []Line{{"x", []float64{1}, []float64{1, 2}}}}}},
-		"a logarithm":   {Panels: []Panel{{LogX: true, Lines: []Line{{"x", []float64{0, 1}, []float64{1, 2}}}}}},
-		"of 0":          {Panels: []Panel{{LogY: true, Lines: []Line{{"x", []float64{1, 2}, []float64{0, 2}}}}}},
+		"no panel":    {Title: "empty"},
+		"1 and 2":     {Panels: []Panel{{Lines: []Line{{"x", []float64{1}, []float64{1, 2}}}}}},
+		"a logarithm": {Panels: []Panel{{LogX: true, Lines: []Line{{"x", []float64{0, 1}, []float64{1, 2}}}}}},
+		"of 0":        {Panels: []Panel{{LogY: true, Lines: []Line{{"x", []float64{1, 2}, []float64{0, 2}}}}}},
 	} {
 		if err := c.SVG(io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

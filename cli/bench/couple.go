@@ -23,9 +23,9 @@ type VerbsDevice struct {
 
 func (d *VerbsDevice) name() string { return d.Provider + "/" + d.Name() }
 
-// pair is two ends of a device, this one and another one, which is a process of
+// couple is two ends of a device, this one and another one, which is a process of
 // its own where it can be.
-type pair struct {
+type couple struct {
 	device VerbsDevice
 	dir    string // of what the programs leave behind
 	end    *perf.End
@@ -33,9 +33,9 @@ type pair struct {
 	stop   func() // ends the other end
 }
 
-// newPair starts the other end, by a program that is heddle itself.
-func newPair(ctx context.Context, program string, d VerbsDevice) (p *pair, err error) {
-	p = &pair{device: d, stop: func() {}}
+// newCouple starts the other end, by a program that is heddle itself.
+func newCouple(ctx context.Context, program string, d VerbsDevice) (p *couple, err error) {
+	p = &couple{device: d, stop: func() {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -55,7 +55,7 @@ func newPair(ctx context.Context, program string, d VerbsDevice) (p *pair, err e
 	return p, err
 }
 
-func (p *pair) close() (err error) {
+func (p *couple) close() (err error) {
 	p.stop()
 	if p.end != nil {
 		err = p.end.Close()
@@ -65,7 +65,7 @@ func (p *pair) close() (err error) {
 }
 
 // start starts the other end and joins both.
-func (p *pair) start(ctx context.Context, program string) error {
+func (p *couple) start(ctx context.Context, program string) error {
 	path := filepath.Join(p.dir, "end")
 	cmd := exec.Command(program, "verbs", "pingpong",
 		"--provider", p.device.Provider, "--device", p.device.Name(), "--listen", "unix:"+path)
@@ -99,7 +99,7 @@ func dial(ctx context.Context, p *peer.Process, path string) (net.Conn, error) {
 }
 
 // startHere has the other end in this process.
-func (p *pair) startHere(ctx context.Context) error {
+func (p *couple) startHere(ctx context.Context) error {
 	other, err := perf.Open(p.device, p.device.name())
 	if err != nil {
 		return err
