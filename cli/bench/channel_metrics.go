@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"heddle/channel"
 	"heddle/channel/measure"
@@ -94,14 +95,11 @@ func (m *metrics) coefficients() (list []ChannelFigure) {
 }
 
 func (m *metrics) note() string {
-	note := fmt.Sprintf("Correlation over %d kinds (and that of ranks):", len(m.names))
-	for i, p := range m.pairs() {
-		if i > 0 {
-			note += ","
-		}
-		note += fmt.Sprintf(" %s %.2f (%.2f)", p.what, correlation(p.x, p.y), rankCorrelation(p.x, p.y))
+	var list []string
+	for _, p := range m.pairs() {
+		list = append(list, fmt.Sprintf("%s %.2f (%.2f)", p.what, correlation(p.x, p.y), rankCorrelation(p.x, p.y)))
 	}
-	return note + "."
+	return fmt.Sprintf("Correlation over %d kinds (and that of ranks): %s.", len(m.names), strings.Join(list, ", "))
 }
 
 func (m *metrics) chart() *chart.Chart {

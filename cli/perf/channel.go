@@ -197,13 +197,13 @@ type inviter interface {
 }
 
 // ends makes what this end has of one direction, and the peers of it.
-func (c *channels) ends(sends bool, make func(channel.Config) (inviter, error)) (list []*channel.Peer, err error) {
+func (c *channels) ends(sends bool, build func(channel.Config) (inviter, error)) (list []*channel.Peer, err error) {
 	each, of := 1, c.Ends
 	if c.merges(sends) {
 		each, of = c.Ends, 1
 	}
 	for range of {
-		e, err := make(c.config(each))
+		e, err := build(c.config(each))
 		if err != nil {
 			return nil, err
 		}

@@ -32,6 +32,7 @@ var errGone = errors.New("the other end is gone")
 func NewLink(ctx context.Context, conn net.Conn) *Link {
 	l := &Link{conn: conn, in: make(chan []byte, 4), done: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	context.AfterFunc(l.ctx, func() { conn.Close() }) //nolint:errcheck // so that nobody waits to write what nobody reads
 	go l.read()
 	return l
 }
@@ -40,7 +41,9 @@ func NewLink(ctx context.Context, conn net.Conn) *Link {
 func (l *Link) Close() error {
 	var err error
 	l.once.Do(func() {
-		err = l.conn.Close()
+		if err = l.conn.Close(); errors.Is(err, net.ErrClosed) {
+			err = nil // when the context ended
+		}
 		l.cancel(net.ErrClosed)
 		<-l.done
 	})
