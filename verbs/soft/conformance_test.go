@@ -35,7 +35,7 @@ func TestConformance(t *testing.T) {
 // loses messages of the unreliable services, and doubles datagrams.
 func suite(c soft.NetworkConfig, alone bool) verbstest.Suite {
 	return verbstest.Suite{
-		Moment: 2 * time.Millisecond, Patience: 4 * time.Second, MaxSize: 1 << 20,
+		Moment: 2 * time.Millisecond, MaxSize: 1 << 20,
 		Lossy: c.Faults != soft.Faults{},
 		Open: func(tb testing.TB) (near, far verbs.Context) {
 			n := soft.NewNetwork(c)

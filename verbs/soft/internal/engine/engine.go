@@ -42,7 +42,6 @@ type Engine struct {
 	in     packet.Headers // of the packet that is looked at
 	head   packet.Headers // of the one that is made
 	grh    [verbs.GRHSize]byte
-	epochs uint64
 
 	// Stats counts what happened.
 	Stats Stats

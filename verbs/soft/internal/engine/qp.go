@@ -134,7 +134,7 @@ func (q *QP) reset() {
 	q.state = verbs.Reset
 	q.wait(0)
 	q.requester.forget()
-	q.responder.forget(q)
+	q.responder.forget()
 	q.initial = q.engine.cfg.Random.Uint32N(1 << 24)
 	q.mtu = q.Attr.MTU.Bytes()
 	mine := func(wc *verbs.WC) bool { return wc.QPN == q.number }

@@ -51,7 +51,7 @@ func (r *responder) make(q *QP, recvs *Receives) {
 }
 
 // forget makes it as new.
-func (r *responder) forget(q *QP) {
+func (r *responder) forget() {
 	clear(r.results)
 	if !r.recvs.Shared {
 		for r.recvs.Front() != nil {

@@ -103,7 +103,7 @@ func (q *QP) datagram(p *Packet, h *packet.Headers, payload []byte) {
 	wc := verbs.WC{Op: verbs.OpRecv, ByteLen: uint32(verbs.GRHSize + len(payload)), SrcQPN: h.DETH.From}
 	if p.Path.Remote.IsValid() {
 		wc.Flags = verbs.WithGRH
-		q.engine.header(p, len(payload))
+		q.engine.header(p)
 		if !q.scatter(q.rx.sges, 0, q.engine.grh[:]) {
 			wc.Status = verbs.StatusLocalProtection
 		}
@@ -122,7 +122,7 @@ func (q *QP) datagram(p *Packet, h *packet.Headers, payload []byte) {
 
 // header makes what comes before a datagram's data: the GRH, or an IPv4 header in
 // its last 20 bytes.
-func (e *Engine) header(p *Packet, n int) {
+func (e *Engine) header(p *Packet) {
 	var grh packet.GRH
 	grh.Class, grh.Hops, grh.Length = p.Path.Class, p.Path.Hops, uint16(len(p.Data)+packet.ICRCSize)
 	grh.SGID, grh.DGID = p.Path.Remote, p.Path.Local
