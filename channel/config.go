@@ -25,10 +25,11 @@ type Config struct {
 	// default.
 	Peers int
 	// PeerMemory is how many bytes of memory an end makes at most because its peer
-	// says how large that one's ring or slots are: a sender's stage, a reader's copy,
-	// and beside them tables and drafts of half as much. It is 64 MiB by default, or
-	// Ring if that is more. A peer that names more is refused, with a *LimitError on
-	// this side and an error that wraps ErrLimit on both.
+	// says how large that one's ring or slots are: a sender's stage, or a reader's
+	// copy. Beside it there are a draft of half as much, of rings of cells, and tables
+	// of the peer's slots, 2 MiB at most. It is 64 MiB by default, or Ring if that is
+	// more. A peer that names more is refused, with a *LimitError on this side and an
+	// error that wraps ErrLimit on both.
 	PeerMemory int
 	// Memory is where messages come to, of channels whose receiver's memory is
 	// written to in slots; at least Slots times the slot's size. By default the end
