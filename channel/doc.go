@@ -42,10 +42,10 @@
 //
 // # Who may call what
 //
-// Reserve, Commit, Abort, Send and Flush of a sender are for one goroutine at a
-// time, and so are Receive and TryReceive of a receiver. Message.Release, Invite,
-// Attach and Close may be called by any goroutine at any time. Close ends what
-// waits with [ErrClosed].
+// Reserve, Commit, CommitMore, Abort, Send and Flush of a sender are for one
+// goroutine at a time, and so are Receive and TryReceive of a receiver.
+// Message.Release, Invite, Attach and Close may be called by any goroutine at any
+// time. Close ends what waits with [ErrClosed].
 //
 // # Whose memory
 //

@@ -57,6 +57,9 @@ type end struct {
 	stalls  atomic.Uint64
 	retries atomic.Uint64
 	done    chan struct{} // closed with the end
+	// limit is the longest message of a sender; 0 where it has to be asked for,
+	// since peers have come or left.
+	limit atomic.Int64
 
 	mu         sync.Mutex
 	peers      []*Peer      // by index; nil for one that left; guarded by mu, as all below
@@ -69,7 +72,6 @@ type end struct {
 	credits    uint64       // requests for room
 	carried    uint64       // messages that told of room
 	users      int          // leases, messages and waits that use memory
-	limit      int          // no message up to it is too long for a sender, as its peers are
 	freed      bool         //
 	wcs        [16]verbs.WC // of sends
 }

@@ -247,7 +247,11 @@ func (x *trial) send(i int) (moved bool, fault string) {
 	}
 	if err == nil {
 		x.fill(l.Bytes()[:n], i, x.sent[i])
-		err = l.Commit(n)
+		commit := l.Commit
+		if x.senders[i].batch != nil && x.sent[i]+1 < x.messages && x.rnd.IntN(3) == 0 {
+			commit = l.CommitMore
+		}
+		err = commit(n)
 	}
 	if err != nil {
 		return false, x.fault("sender", i, err)

@@ -97,7 +97,8 @@ func (p *Peer) attach(ctx context.Context, theirs []byte) error {
 	if err := e.proto.attach(p, h); err != nil {
 		return err
 	}
-	p.attached, p.base, e.limit = true, e.committed, 0
+	p.attached, p.base = true, e.committed
+	e.limit.Store(0)
 	return nil
 }
 
@@ -127,7 +128,8 @@ func (p *Peer) leave() error {
 	if p.left {
 		return nil
 	}
-	p.left, p.end.limit = true, 0
+	p.left = true
+	p.end.limit.Store(0)
 	if proto, ok := p.end.proto.(parting); ok && !p.end.closed.Load() {
 		proto.part(p)
 	}

@@ -42,6 +42,7 @@ type task struct {
 	Size    int
 	Copying bool
 	Rate    bool
+	Batch   int // messages that are committed together
 }
 
 // duplex is a process's end of two channels, one each way.
@@ -51,6 +52,8 @@ type duplex struct {
 	r       *Receiver
 	copying bool
 	data    []byte
+	batch   int
+	count   int
 }
 
 func newDuplex(t task) (*duplex, error) {
@@ -66,7 +69,7 @@ func newDuplex(t task) (*duplex, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &duplex{copying: t.Copying, data: make([]byte, t.Size)}
+	d := &duplex{copying: t.Copying, data: make([]byte, t.Size), batch: t.Batch}
 	if d.t, err = NewTransport(dev); err != nil {
 		return nil, err
 	}
@@ -100,10 +103,27 @@ func (d *duplex) meet(in *gob.Decoder, out *gob.Encoder) error {
 }
 
 func (d *duplex) send(ctx context.Context) error {
+	if d.batch > 1 {
+		return d.sendBatched(ctx)
+	}
 	if d.copying {
 		return d.s.Send(ctx, d.data)
 	}
 	return sendOne(ctx, d.s, len(d.data))
+}
+
+func (d *duplex) sendBatched(ctx context.Context) error {
+	l, err := d.s.Reserve(ctx, len(d.data))
+	if err != nil {
+		return err
+	}
+	if d.copying {
+		copy(l.Bytes(), d.data)
+	}
+	if d.count++; d.count%d.batch != 0 {
+		return l.CommitMore(len(d.data))
+	}
+	return l.Commit(len(d.data))
 }
 
 func (d *duplex) receive(ctx context.Context) error {
@@ -157,6 +177,9 @@ func other(in *gob.Decoder, out *gob.Encoder) error {
 			if err := d.send(ctx); err != nil {
 				return err
 			}
+			if err := d.s.Flush(ctx); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -206,7 +229,7 @@ func withOther(b *testing.B, t task) (*duplex, func(n int)) {
 	}
 }
 
-func betweenProcesses(b *testing.B, rate bool, run func(*testing.B, *duplex, func(int))) {
+func betweenProcesses(b *testing.B, rate bool, batch int, run func(*testing.B, *duplex, func(int))) {
 	caps := shared(b).Caps()
 	for _, kind := range Kinds() {
 		if kind.Missing(&caps) != nil {
@@ -219,7 +242,7 @@ func betweenProcesses(b *testing.B, rate bool, run func(*testing.B, *duplex, fun
 					name = fmt.Sprintf("%s/%d/copied", kind.Name, size)
 				}
 				b.Run(name, func(b *testing.B) {
-					d, tell := withOther(b, task{kind.Name, size, copying, rate})
+					d, tell := withOther(b, task{Kind: kind.Name, Size: size, Copying: copying, Rate: rate, Batch: batch})
 					run(b, d, tell)
 				})
 			}
@@ -233,7 +256,7 @@ const batchOf = 64
 // BenchmarkWay is half of what a message and its answer take: of the best, and of
 // the middle one of the batches.
 func BenchmarkWay(b *testing.B) {
-	betweenProcesses(b, false, func(b *testing.B, d *duplex, tell func(int)) {
+	betweenProcesses(b, false, 1, func(b *testing.B, d *duplex, tell func(int)) {
 		ctx := b.Context()
 		rounds := func(n int) {
 			for range n {
@@ -267,7 +290,16 @@ func BenchmarkWay(b *testing.B) {
 
 // BenchmarkFlow is how fast messages go one way.
 func BenchmarkFlow(b *testing.B) {
-	betweenProcesses(b, true, func(b *testing.B, d *duplex, tell func(int)) {
+	flowOf(b, 1)
+}
+
+// BenchmarkFlowMore is the same where 16 messages are committed together.
+func BenchmarkFlowMore(b *testing.B) {
+	flowOf(b, 16)
+}
+
+func flowOf(b *testing.B, batch int) {
+	betweenProcesses(b, true, batch, func(b *testing.B, d *duplex, tell func(int)) {
 		ctx := b.Context()
 		flow := func(n int) {
 			tell(n)
@@ -276,11 +308,14 @@ func BenchmarkFlow(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+			if err := d.s.Flush(ctx); err != nil {
+				b.Fatal(err)
+			}
 			if err := d.receive(ctx); err != nil {
 				b.Fatal(err)
 			}
 		}
-		flow(1000)
+		flow(1024)
 		size := len(d.data)
 		n := min(1<<19, 1<<30/size)
 		var best float64

@@ -42,21 +42,19 @@ type watch struct {
 // Receiver receives messages.
 type Receiver struct {
 	end
-	p      receiving
-	spare  *holding // that are in no message; guarded by mu
-	times  int      // that Receive looks before it waits
+	p     receiving
+	spare *holding // that are in no message; guarded by mu
+	looks bool     // Receive looks for a while with the lock held
+	// streak is how many messages came close behind each other; guarded by mu.
+	streak int
 	pause  pause
 	waiter waiter
 }
 
-// timesAtOnce is how often memory is looked at with the lock held: for as long as
-// an answer takes from a process that is awake.
-const timesAtOnce = 128
-
 // NewReceiver makes a receiver, which has no peer yet. The error is a *Refusal
 // where the device cannot have the kind.
 func (t *Transport) NewReceiver(kind *Kind, cfg Config) (*Receiver, error) {
-	r := &Receiver{times: 1}
+	r := &Receiver{}
 	err := r.begin(t, kind, cfg, kind.Senders)
 	if err == nil {
 		r.p, err = kind.receiver(&r.end)
@@ -65,7 +63,7 @@ func (t *Transport) NewReceiver(kind *Kind, cfg Config) (*Receiver, error) {
 		err = r.open(r.p)
 	}
 	if err == nil && r.p.watch().ready != nil {
-		r.times = timesAtOnce
+		r.looks = true
 	}
 	if err != nil {
 		return nil, fmt.Errorf("new receiver of channel %s: %w", kind.Name, err)
@@ -148,7 +146,7 @@ func (r *Receiver) release(m Message) {
 // its sender in order, over a Link, it is io.EOF.
 func (r *Receiver) TryReceive() (Message, error) {
 	r.mu.Lock()
-	m, err := r.tryReceive(1)
+	m, err := r.tryReceive(false)
 	r.mu.Unlock()
 	if err != nil {
 		err = r.fail("receive", err)
@@ -156,8 +154,9 @@ func (r *Receiver) TryReceive() (Message, error) {
 	return m, err
 }
 
-// tryReceive looks so many times.
-func (r *Receiver) tryReceive(times int) (Message, error) {
+// tryReceive looks once, or, patient, for as long as an answer takes from a process
+// that is awake.
+func (r *Receiver) tryReceive(patient bool) (Message, error) {
 	if r.closed.Load() {
 		return Message{}, ErrClosed
 	}
@@ -167,22 +166,52 @@ func (r *Receiver) tryReceive(times int) (Message, error) {
 		r.spare = h
 	}
 	err := r.p.poll(&h.delivery)
-	for ; err != nil && times > 1; times-- {
-		if err = r.p.poll(&h.delivery); !blocked(err) {
-			break
-		}
+	if patient && blocked(err) {
+		err = r.look(&h.delivery)
 	}
 	if err != nil {
 		return Message{}, r.ended(err)
 	}
 	r.spare = h.next
 	r.received++
+	r.streak++
 	r.bytes += uint64(len(h.data))
 	if p := r.peers[h.source]; p != nil {
 		p.came++
 	}
 	r.use()
 	return Message{h, h.number}, nil
+}
+
+const (
+	// patientLooks are how many look has, closeBehind after how many looks a message
+	// does not come close behind the one before it any more: many less than an answer
+	// takes.
+	patientLooks, closeBehind = 128, 8
+	// manyClose messages close behind each other are a stream, which is left alone for
+	// so many turns of an empty loop, some 200 ns.
+	manyClose, restTurns = 16, 600
+)
+
+// look polls for a while. Where a message is looked for that is being written, the
+// two CPUs take the memory from each other all the time, and both are slow. So a
+// stream that was caught up with is left alone for a moment, and then some messages
+// are there.
+func (r *Receiver) look(d *delivery) error {
+	if r.streak >= manyClose {
+		for range restTurns {
+		}
+	}
+	for turn := range patientLooks {
+		if err := r.p.poll(d); !blocked(err) {
+			if turn >= closeBehind {
+				r.streak = 0
+			}
+			return err
+		}
+	}
+	r.streak = 0
+	return ErrWouldBlock
 }
 
 // ended is what a receiver says that has no message: io.EOF after the last one of
@@ -200,7 +229,7 @@ func (r *Receiver) ended(err error) error {
 // Receive gives the next message, and waits for it.
 func (r *Receiver) Receive(ctx context.Context) (Message, error) {
 	r.mu.Lock()
-	m, err := r.tryReceive(r.times)
+	m, err := r.tryReceive(r.looks)
 	r.mu.Unlock()
 	switch {
 	case err == nil:
@@ -245,7 +274,7 @@ func (r *Receiver) await(ctx context.Context, armed verbs.CQ) (m Message, _ verb
 	r.mu.Lock()
 	r.unuse()
 	if err == nil {
-		m, err = r.tryReceive(1)
+		m, err = r.tryReceive(false)
 	}
 	r.mu.Unlock()
 	r.waits.Done()

@@ -33,7 +33,7 @@ func newRingSender(e *end) *ringSender {
 	return &ringSender{end: e, wr: verbs.SendWR{Op: verbs.OpWrite, SGEs: make([]verbs.SGE, 1)}}
 }
 
-func (s *ringSender) queues() queues { return queues{send: 256} }
+func (s *ringSender) queues() queues { return queues{send: 128} }
 
 func (s *ringSender) offer(*Peer, *hello) {}
 

@@ -1,5 +1,7 @@
 package channel
 
+import "heddle/verbs"
+
 // Ring with a bell in each message, which nobody has to clear (the paper's
 // section 4.3): one WRITE a message, and a receiver that only reads.
 //
@@ -19,39 +21,137 @@ package channel
 
 const bellByte = 1 << 63
 
-type ringBellSender struct{ *ringSender }
+// Short messages go inline, and several that are committed together go in one
+// WRITE: as each lies below the one before it, the bell of the first is the last
+// byte, and all of them are there when it is.
+
+type ringBellSender struct {
+	*ringSender
+	draft []byte // of a WRITE that goes inline, made from its end down
+	low   int    // in draft: of the word for the next bell, which is clear until then
+	end   uint64 // in the ring: of what is in draft
+}
 
 func newRingBellSender(e *end) (sending, error) {
-	return &ringBellSender{newRingSender(e)}, nil
+	return &ringBellSender{ringSender: newRingSender(e)}, nil
+}
+
+func (s *ringBellSender) attach(p *Peer, h *hello) error {
+	if err := s.ringSender.attach(p, h); err != nil {
+		return err
+	}
+	s.draft = make([]byte, max(8, p.inline&^7))
+	s.low = len(s.draft) - 8
+	return nil
 }
 
 func (s *ringBellSender) most() int { return s.longest(16) }
 
 func (s *ringBellSender) reserve(n int) ([]byte, error) {
-	size := padded(n) + 16
+	s.cap = n
+	if s.isLong() {
+		return s.reserveLong(n)
+	}
+	room := padded(n)
 	// The zeroes must not meet the oldest bell that was not read.
+	if p := s.peer; s.low < room+8 || p.gone != nil || !p.room(2) || s.pos+uint64(room+16) > s.until {
+		if err := s.post(); err != nil {
+			return nil, err
+		}
+		if err := s.room(uint64(room + 16)); err != nil {
+			return nil, err
+		}
+	}
+	at := s.low - room
+	return s.draft[at : at+n : s.low], nil
+}
+
+// isLong tells whether what is reserved is too long for the draft.
+func (s *ringBellSender) isLong() bool { return padded(s.cap)+16 > len(s.draft) }
+
+func (s *ringBellSender) reserveLong(n int) ([]byte, error) {
+	if err := s.post(); err != nil {
+		return nil, err
+	}
+	size := padded(n) + 16
 	b, err := s.lend(uint64(size), size, 1)
 	if err != nil {
 		return nil, err
 	}
-	s.cap = n
 	return b[8 : 8+n : size-8], nil
 }
 
+// word is the word of the bell of a message of n bytes, for which more were
+// reserved.
+func (s *ringBellSender) word(n int) uint64 {
+	return uint64(n) | uint64(padded(s.cap)-padded(n))/8<<32 | bellByte
+}
+
 func (s *ringBellSender) commit(n int, _ *uint32) error {
+	if s.isLong() {
+		return s.commitLong(n)
+	}
+	if err := s.commitMore(n); err != nil {
+		return err
+	}
+	return s.post()
+}
+
+// commitMore is commit of a message that goes with the next one.
+func (s *ringBellSender) commitMore(n int) error {
+	if s.isLong() {
+		return s.commitLong(n)
+	}
+	if p := s.peer; p.gone != nil || !p.room(1) {
+		if err := p.ready(1); err != nil {
+			return err
+		}
+	}
+	if s.low == len(s.draft)-8 {
+		s.end = 2*s.length - s.at
+	}
+	put(s.draft, s.low, s.word(n))
+	s.low -= padded(s.cap) + 8
+	put(s.draft, s.low, 0)
+	s.advance(uint64(padded(s.cap) + 8))
+	return nil
+}
+
+// post sends what is in the draft.
+func (s *ringBellSender) post() error {
+	n := len(s.draft) - s.low
+	if n <= 8 {
+		return nil
+	}
+	s.wr.Flags |= verbs.Inline
+	s.wr.SGEs, s.wr.InlineData, s.wr.RemoteAddr = s.wr.SGEs[:0], s.draft[s.low:], s.ring.addr+s.end-uint64(n)
+	if err := s.peer.post(&s.wr, false); err != nil {
+		return err
+	}
+	s.low = len(s.draft) - 8
+	return nil
+}
+
+func (s *ringBellSender) commitLong(n int) error {
 	size := padded(s.cap) + 16
 	b, err := s.stage.take(size)
 	if err != nil {
 		return err
 	}
-	more := uint64(padded(s.cap)-padded(n)) / 8
 	put(b, 0, 0)
-	put(b, size-8, uint64(n)|more<<32|bellByte)
-	if err := s.give(2*s.length-s.at-uint64(size), size); err != nil {
+	put(b, size-8, s.word(n))
+	if err := s.write(2*s.length-s.at-uint64(size), size); err != nil {
 		return err
 	}
 	s.advance(uint64(size - 8))
 	return nil
+}
+
+func (s *ringBellSender) settled() (bool, error) {
+	if err := s.post(); err != nil {
+		return false, err
+	}
+	return s.ringSender.settled()
 }
 
 type ringBellReceiver struct{ *ringReceiver }

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"heddle/verbs"
 	"heddle/verbs/sim"
 )
 
@@ -104,7 +105,11 @@ func (m *ringModel) send(t *rapid.T) {
 		l.Bytes()[i] = m.last
 	}
 	m.sent = append(m.sent, slices.Clone(l.Bytes()[:n]))
-	if err := l.Commit(n); err != nil {
+	commit := l.Commit
+	if rapid.IntRange(0, 2).Draw(t, "more") == 0 {
+		commit = l.CommitMore
+	}
+	if err := commit(n); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -159,6 +164,7 @@ func (m *ringModel) end() {
 		if turns == 10_000 {
 			m.t.Fatalf("%d messages do not come", len(m.sent))
 		}
+		m.flush()
 		m.receive(m.t)
 		for len(m.held) > 0 {
 			m.release(m.t)
@@ -166,6 +172,94 @@ func (m *ringModel) end() {
 		m.net.Step()
 	}
 	m.mustHave(m.s.MaxMessage())
+}
+
+// flush has what was committed together go, as Flush does, but does not wait.
+func (m *ringModel) flush() {
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+	if _, err := m.s.p.settled(); err != nil && !blocked(err) {
+		m.t.Fatal(err)
+	}
+}
+
+// TestCommitMore: messages that are committed together go with one request where
+// the kind can do that, with the last one or with Flush, and come one by one.
+func TestCommitMore(t *testing.T) {
+	for _, kind := range Kinds() {
+		for _, flush := range []bool{false, true} {
+			b := newBench(t, kind)
+			before, _ := b.counts()
+			const count = 5
+			for i := range byte(count) {
+				l, err := b.s.Reserve(t.Context(), 9)
+				if err != nil {
+					t.Fatal(kind.Name, err)
+				}
+				copy(l.Bytes(), []byte{i, 8: i})
+				commit := l.CommitMore
+				if i == count-1 && !flush {
+					commit = l.Commit
+				}
+				if err := commit(9); err != nil {
+					t.Fatal(kind.Name, err)
+				}
+				if b.s.batch == nil {
+					b.rest() // of some kinds one message only can be under way
+					b.check(kind, i)
+				}
+			}
+			if b.s.batch == nil {
+				continue
+			}
+			if _, err := b.r.TryReceive(); !errors.Is(err, ErrWouldBlock) {
+				t.Errorf("%s: before the last: %v", kind.Name, err)
+			}
+			if flush {
+				if err := b.s.Flush(t.Context()); err != nil {
+					t.Fatal(kind.Name, err)
+				}
+			}
+			for i := range byte(count) {
+				b.check(kind, i)
+			}
+			after, _ := b.counts()
+			if n := after[verbs.OpWrite] - before[verbs.OpWrite]; n != 1 {
+				t.Errorf("%s: %d WRITEs for %d messages", kind.Name, n, count)
+			}
+		}
+	}
+}
+
+// check receives the message of a number.
+func (b *bench) check(kind *Kind, number byte) {
+	b.t.Helper()
+	m := b.receive()
+	if got := m.Bytes(); len(got) != 9 || got[0] != number || got[8] != number {
+		b.t.Errorf("%s: message %d is %x", kind.Name, number, got)
+	}
+	m.Release()
+}
+
+// TestReleaseTwice: a message that was given back gives nothing of others back.
+func TestReleaseTwice(t *testing.T) {
+	for _, kind := range Kinds() {
+		b := newBench(t, kind)
+		b.send()
+		first := b.receive()
+		first.Release()
+		b.rest()
+		b.send()
+		second := b.receive()
+		first.Release()
+		if b.r.users != 1 {
+			t.Errorf("%s: %d messages are out, want the second one", kind.Name, b.r.users)
+		}
+		second.Release()
+		if b.r.users != 0 {
+			t.Errorf("%s: %d messages are out", kind.Name, b.r.users)
+		}
+	}
 }
 
 // TestRingLongest: the longest message goes; one byte more is refused at once.

@@ -34,11 +34,19 @@ type owing interface {
 	stop()
 }
 
+// batching is a sending that can have several messages go with one request.
+type batching interface {
+	// commitMore is commit of a message that may go with the next one. What waits
+	// goes with commit, reserve where it needs room, and settled.
+	commitMore(n int) error
+}
+
 // Sender sends messages.
 type Sender struct {
 	end
 	p      sending
-	leased int // bytes of the lease that is out, -1 if none is
+	batch  batching // p, if it is one
+	leased int      // bytes of the lease that is out, -1 if none is
 	pause  pause
 	imm    uint32 // of the message that is committed
 }
@@ -50,6 +58,7 @@ func (t *Transport) NewSender(kind *Kind, cfg Config) (*Sender, error) {
 	err := s.begin(t, kind, cfg, kind.Readers)
 	if err == nil {
 		s.p, err = kind.sender(&s.end)
+		s.batch, _ = s.p.(batching)
 	}
 	if err == nil {
 		err = s.open(s.p)
@@ -68,9 +77,19 @@ func (s *Sender) Invite() (*Peer, error) { return s.invite() }
 
 // MaxMessage is the longest message, 0 before there was a peer.
 func (s *Sender) MaxMessage() int {
+	if n := s.limit.Load(); n > 0 {
+		return int(n)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.p.most()
+	return s.longest()
+}
+
+// longest is the longest message, asked for anew.
+func (s *Sender) longest() int {
+	n := s.p.most()
+	s.limit.Store(int64(n))
+	return n
 }
 
 // Lease is memory of a message that is to be sent.
@@ -87,7 +106,21 @@ func (l Lease) Bytes() []byte { return l.b }
 func (l Lease) Commit(n int) error {
 	s := l.s
 	s.mu.Lock()
-	err := s.tryCommit(n, nil)
+	err := s.tryCommit(n, nil, false)
+	s.mu.Unlock()
+	if err != nil {
+		return s.commit(n, nil, err)
+	}
+	return nil
+}
+
+// CommitMore is Commit of a message behind which more are to be sent at once: it may
+// go with them, at the latest when the last one is committed or with Flush. That is
+// less work for each, of kinds that can do so; of others it is Commit.
+func (l Lease) CommitMore(n int) error {
+	s := l.s
+	s.mu.Lock()
+	err := s.tryCommit(n, nil, true)
 	s.mu.Unlock()
 	if err != nil {
 		return s.commit(n, nil, err)
@@ -102,7 +135,7 @@ func (l Lease) CommitImm(n int, imm uint32) error {
 	s := l.s
 	s.mu.Lock()
 	s.imm = imm
-	err := s.tryCommit(n, &s.imm)
+	err := s.tryCommit(n, &s.imm, false)
 	s.mu.Unlock()
 	if err != nil {
 		return s.commit(n, &s.imm, err)
@@ -140,7 +173,7 @@ func (s *Sender) TryReserve(n int) (Lease, error) {
 }
 
 func (s *Sender) tryReserve(n int) ([]byte, error) {
-	if s.closed.Load() || s.leased >= 0 || uint(n) > uint(s.limit) {
+	if s.closed.Load() || s.leased >= 0 || uint(n) > uint(s.limit.Load()) {
 		if err := s.check(n); err != nil {
 			return nil, err
 		}
@@ -164,9 +197,8 @@ func (s *Sender) check(n int) error {
 	case n < 0:
 		return fmt.Errorf("%d bytes: %w", n, ErrInvalid)
 	}
-	s.limit = s.p.most()
-	if n > s.limit && s.limit > 0 {
-		return &LengthError{n, s.limit}
+	if most := s.longest(); n > most && most > 0 {
+		return &LengthError{n, most}
 	}
 	return nil
 }
@@ -220,7 +252,7 @@ func (s *Sender) Send(ctx context.Context, message []byte) error {
 	b, err := s.tryReserve(len(message))
 	if err == nil {
 		copy(b, message)
-		err = s.tryCommit(len(message), nil)
+		err = s.tryCommit(len(message), nil, false)
 		s.mu.Unlock()
 		if err != nil {
 			return s.commit(len(message), nil, err)
@@ -248,13 +280,13 @@ func (s *Sender) commit(n int, imm *uint32, err error) error {
 			return s.fail("commit", err)
 		}
 		s.mu.Lock()
-		err = s.tryCommit(n, imm)
+		err = s.tryCommit(n, imm, false)
 		s.mu.Unlock()
 	}
 	return s.fail("commit", err)
 }
 
-func (s *Sender) tryCommit(n int, imm *uint32) error {
+func (s *Sender) tryCommit(n int, imm *uint32, more bool) error {
 	switch {
 	case s.leased < 0:
 		return fmt.Errorf("the lease is not out: %w", ErrInvalid)
@@ -269,7 +301,12 @@ func (s *Sender) tryCommit(n int, imm *uint32) error {
 			return err
 		}
 	}
-	err := s.p.commit(n, imm)
+	var err error
+	if more && s.batch != nil {
+		err = s.batch.commitMore(n)
+	} else {
+		err = s.p.commit(n, imm)
+	}
 	if err == nil {
 		s.committed++
 		s.bytes += uint64(n)
