@@ -38,6 +38,10 @@ type Config struct {
 	// Evict is after how long a cast channel's sender gives up on a reader that
 	// it has to wait for; by default it waits for ever.
 	Evict time.Duration
+	// Stall is after how long the receiver of a ring that many senders share goes on
+	// without one that has a place there and has not written to it, 20 ms by default.
+	// Nothing is lost by it, but it takes another ring.
+	Stall time.Duration
 	// Linger is how long Close of a sender waits until the peer's device has all,
 	// 1 s by default.
 	Linger time.Duration
@@ -63,6 +67,7 @@ func (c Config) filled(caps *verbs.Caps) (Config, error) {
 	c.Peers = cmp.Or(c.Peers, 64)
 	c.PeerMemory = cmp.Or(c.PeerMemory, max(defaultPeerMemory, c.Ring))
 	c.Linger = cmp.Or(c.Linger, time.Second)
+	c.Stall = cmp.Or(c.Stall, 20*time.Millisecond)
 	for _, x := range []struct {
 		what       string
 		got, limit int
@@ -77,7 +82,7 @@ func (c Config) filled(caps *verbs.Caps) (Config, error) {
 			return c, fmt.Errorf("%s of %d, it may be 1 to %d: %w", x.what, x.got, x.limit, ErrInvalid)
 		}
 	}
-	if c.Evict < 0 || c.Linger < 0 {
+	if c.Evict < 0 || c.Linger < 0 || c.Stall < 0 {
 		return c, fmt.Errorf("a negative time: %w", ErrInvalid)
 	}
 	return c, nil

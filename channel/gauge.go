@@ -12,6 +12,7 @@ type gauge struct {
 	value uint64
 	read  uint64 // the READ that is under way, 0 if none is
 	wr    verbs.SendWR
+	take  func() // looks at what has come
 }
 
 // newGauge makes one for a peer's word, which has to be at least where it started
@@ -23,6 +24,7 @@ func (e *end) newGauge(p *Peer, from remote, salt uint64) (*gauge, error) {
 	}
 	g := &gauge{peer: p, from: from, salt: salt, at: at}
 	g.wr = verbs.SendWR{Op: verbs.OpRead, SGEs: []verbs.SGE{at.mr.SGE(0, 8)}, RemoteAddr: from.addr, RKey: from.rkey}
+	g.take = g.word
 	return g, nil
 }
 
@@ -54,10 +56,15 @@ func (g *gauge) look() error {
 		return nil
 	}
 	g.read = 0
+	g.take()
+	return nil
+}
+
+// word takes in the word. One that is torn changes nothing.
+func (g *gauge) word() {
 	if low, ok := unseal(load(g.at.b, 0), g.salt); ok {
 		g.value = ahead(g.value, low)
 	}
-	return nil
 }
 
 func (g *gauge) free() error {

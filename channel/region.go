@@ -58,7 +58,11 @@ func (e *end) newSlots(size int, access verbs.Access) (*region, error) {
 	return e.register(mem, access)
 }
 
+// remote is the region as a peer has to know it; of nil it is nothing.
 func (r *region) remote() remote {
+	if r == nil {
+		return remote{}
+	}
 	return remote{r.mr.Addr(), uint64(len(r.b)), r.mr.RKey()}
 }
 

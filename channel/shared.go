@@ -1,267 +1,147 @@
 package channel
 
 import (
-	"errors"
+	"encoding/binary"
 	"fmt"
-
-	"heddle/verbs"
 )
 
-// Rings of many senders. The receiver has one ring for all, mapped twice, and two
-// words: the tail, to which each sender adds what it needs by a FETCH_AND_ADD, so
-// that no two get the same, and the head, which tells how far all was given back.
-// Both count cells of 64 bytes, of all laps. A sender whose place lies beyond the
-// head and one ring READs the head until it does not any more, and only then
-// writes. The receiver's CPU touches the tail never, as the device's atomics may
-// not be atomic with it.
+// Rings of many senders. The receiver has one ring for all, mapped twice, and a
+// word, the tail, to which each sender adds what it needs by a FETCH_AND_ADD, so
+// that no two get the same. Places count cells of 64 bytes, of all laps. A sender
+// whose place lies beyond the head, which tells how far all was given back, and one
+// ring READs the head until it does not any more, and only then writes.
 //
 // What was added cannot be taken back. A reservation that ends without a message
 // therefore has its place marked as one that the receiver skips; one whose context
 // is done is marked in the background, as soon as there is room, and one that got
-// ErrWouldBlock of TryReserve and is not tried again, by Flush or Close. Until
-// then the others' messages behind it wait. A lease that is not committed holds
-// them up as well.
+// ErrWouldBlock of TryReserve and is not tried again, by Flush or Close.
 //
-// A sender that dies, or closes without having come to it, between its
-// FETCH_AND_ADD and its WRITE leaves a hole, and all who share the ring wait there
-// for ever: the receiver cannot know where the dead one's place ends and that of a
-// living one begins that is about to write. Then the channel has to be closed, and
-// made anew.
+// # Epochs
+//
+// A sender that dies, is stopped, or keeps a lease, between its FETCH_AND_ADD and
+// its last WRITE leaves a hole, and nobody knows where its place ends and that of
+// another one begins who is about to write. The receiver waits for Config.Stall, and
+// then goes on in another ring. Such a change goes by itself and loses nothing:
+//
+//   - Each ring is of an epoch. The tail has the epoch (16 bits) above the place (48
+//     bits), so that who adds to it learns in which ring its place is, by the request
+//     that it makes anyway.
+//   - The receiver has a directory, with an entry for each epoch: where its ring is,
+//     its keys, and its head. Senders READ an entry when an epoch is new to them, and
+//     afterwards for the head. The entry of the new epoch is there before the tail
+//     has its number.
+//   - The receiver exchanges the tail for the new epoch's first place, and learns
+//     thereby where the places in the old ring end. Then it closes the old entry: the
+//     head that is there is the last one.
+//   - A place that ends at most one ring behind the last head is good: its sender
+//     may have written there, or is about to, and need not know of the change. The
+//     receiver looks for records in all that is not accounted for, wherever that is,
+//     and delivers each as soon as it is complete.
+//   - All others are void: nothing can have been written there. A sender that waits
+//     for such a one sees the closed entry, marks it as one to be skipped where it
+//     begins before that end, and adds to the tail again.
+//
+// So a message is written at one place only, by a sender that is certain that the
+// receiver looks there, and is delivered once. Nothing has to be sent again, and
+// nobody keeps what a device has done with.
+//
+// Messages of a sender come in order: it has one place at a time, and its next
+// FETCH_AND_ADD completes after its WRITE before, so that one of its messages is in
+// memory before the next one is written. The receiver takes a message that is not
+// at the head only when it has looked, after it saw that one, for one before it.
+//
+// The old ring is kept for who is late, and its memory is used for nothing else
+// any more. It is freed when all of it is accounted for, or when all peers that are
+// left have sent in a later epoch. At most maxClosed rings are kept: then the
+// oldest goes for the next one, if it was closed leastClosed ago and the caller holds
+// no message of it; else the hole is waited for. Who writes to a ring that was freed
+// loses its connection, as its key is no more, and learns it by that.
+//
+// docs/shared-rings.md has this as tables.
+//
+// # Trust
 //
 // All senders write to one memory. The source of a message, and its bytes, are as
 // trustworthy as the least of them (shared-imm knows the source from the device).
 // What is no record that a sender makes ends the channel for all; the error tells
 // which peer the record says that it is of.
 
-// sharedRingSender is what the senders of such rings share.
-type sharedRingSender struct {
-	*ringSender
-	cells    uint64 // of the ring
-	slot     uint64 // which of the receiver's peers it is
-	requests int    // of a message
-	claim    claim
-	last     uint64 // where the last claim ended
-	add      verbs.SendWR
-	tail     *region // where what the tail was comes to
-	closing  bool
-	paying   bool
-	// bury writes what has the receiver skip the claim, which there is room for.
-	bury func() error
-}
-
-// claim is a place in the ring, or is to be.
-type claim struct {
-	cells    uint64 // 0 if there is none
-	asked    uint64 // the FETCH_AND_ADD
-	pos      uint64 // in cells
-	placed   bool   // pos is known
-	lent     bool   // it is a lease's
-	forsaken bool   // it is to be buried
-}
-
-func (e *end) newSharedRingSender(requests int) (*sharedRingSender, error) {
-	s := &sharedRingSender{ringSender: newRingSender(e), requests: requests}
-	var err error
-	if s.tail, err = e.newRegion(8, false, verbs.LocalWrite); err != nil {
-		return nil, err
-	}
-	s.add = verbs.SendWR{Op: verbs.OpFetchAdd, SGEs: []verbs.SGE{s.tail.mr.SGE(0, 8)}}
-	return s, nil
-}
-
-func (s *sharedRingSender) attach(p *Peer, h *hello) error {
-	if len(h.regions) < 3 || !h.regions[2].holds(8) || h.regions[2].addr%8 != 0 || h.slot >= maxPeers {
-		return fmt.Errorf("peer's ring without a tail, or place %d: %w", h.slot, ErrInvalid)
-	}
-	s.cells, s.slot = h.ring/cellSize, uint64(h.slot)
-	s.add.RemoteAddr, s.add.RKey = h.regions[2].addr, h.regions[2].rkey
-	return s.ringSender.attach(p, h)
-}
-
-func (s *sharedRingSender) free() error { return errors.Join(s.ringSender.free(), s.tail.free()) }
-
-// wholeCells is how many cells so many bytes take.
-func wholeCells(n int) uint64 { return uint64(n+cellSize-1) / cellSize }
-
-// lend claims cells for a message, and gives n bytes of the stage.
-func (s *sharedRingSender) lend(cells uint64, n int) ([]byte, error) {
-	if err := s.obtain(cells); err != nil {
-		return nil, err
-	}
-	b, err := s.stage.take(n)
-	if err == nil {
-		s.claim.lent = true
-	}
-	return b, err
-}
-
-// obtain gets a place of at least so many cells, which there is room for: the one
-// that is claimed, if it is large enough.
-func (s *sharedRingSender) obtain(cells uint64) error {
-	switch {
-	case s.peer == nil:
-		return ErrWouldBlock
-	case s.closing:
-		return ErrClosed
-	}
-	// The FETCH_AND_ADD, a READ of the head for it and one for Flush.
-	if err := s.peer.ready(s.requests + 3); err != nil {
-		return err
-	}
-	s.claim.forsaken = false
-	if s.claim.cells > 0 && s.claim.cells < cells {
-		if err := s.repay(); err != nil {
-			return err
-		}
-	}
-	if s.claim.cells == 0 {
-		s.add.Swap = cells
-		if err := s.peer.post(&s.add, true); err != nil {
-			return err
-		}
-		s.claim = claim{cells: cells, asked: s.peer.posted}
-	}
-	return s.mayWrite()
-}
-
-// repay buries the claim.
-func (s *sharedRingSender) repay() error {
-	if err := s.mayWrite(); err != nil {
-		return err
-	}
-	return s.bury()
-}
-
-// mayWrite tells whether the claim has a place, and all that was there is given
-// back.
-func (s *sharedRingSender) mayWrite() error {
-	if err := s.place(); err != nil {
-		return err
-	}
-	if s.inRing() {
-		return nil
-	}
-	if err := s.head.look(); err != nil {
-		return err
-	}
-	switch {
-	case s.head.value > s.claim.pos:
-		s.peer.lose(fmt.Errorf("a head at cell %d, with cell %d not written: %w", s.head.value, s.claim.pos, ErrInvalid))
-		return s.peer.gone
-	case s.inRing():
-		return nil
-	}
-	if err := s.head.ask(); err != nil {
-		return err
-	}
-	return ErrWouldBlock
-}
-
-func (s *sharedRingSender) inRing() bool {
-	return s.claim.pos+s.claim.cells-s.head.value <= s.cells
-}
-
-// Bounds of what is believed: how far behind the tail the head is, which only
-// tells its low 32 bits, and where the tail ends.
+// Bounds of what a tail can be: places have 48 bits, of which that many are
+// believed, and of the head come the low 32 bits.
 const (
+	epochShift = 48
+	mostCells  = 1 << 46
 	mostBehind = 1 << 30
-	mostCells  = 1 << 58
 )
 
-// place learns where the claim is, when the FETCH_AND_ADD has completed.
-func (s *sharedRingSender) place() error {
-	c := &s.claim
-	if c.placed {
-		return s.peer.gone
-	}
-	if err := s.end.reap(); err != nil {
-		return err
-	}
-	switch {
-	case s.peer.gone != nil:
-		return s.peer.gone
-	case !s.peer.isDone(c.asked):
-		return ErrWouldBlock
-	}
-	c.pos, c.placed = load(s.tail.b, 0), true
-	if c.pos < s.last || c.pos > mostCells {
-		s.peer.lose(fmt.Errorf("a tail at cell %d, after one at %d: %w", c.pos, s.last, ErrInvalid))
-		return s.peer.gone
-	}
-	s.last = c.pos + c.cells
-	if c.pos > mostBehind {
-		s.head.value = max(s.head.value, c.pos-mostBehind)
-	}
-	return nil
+func epochOf(tail uint64) uint16 { return uint16(tail >> epochShift) }
+func placeOf(tail uint64) uint64 { return tail & (1<<epochShift - 1) }
+
+// tailOf is the tail at a place in an epoch.
+func tailOf(number, pos uint64) uint64 { return number<<epochShift | pos }
+
+// The directory has an entry for each epoch that a ring is kept of, and more. In
+// an entry, by words:
+//
+//	0  the head, sealed with the ring's salt, or with its complement when it is closed
+//	1  the number of the epoch, sealed with the channel's salt; another one when the
+//	   ring is no more
+//	2  address of the ring
+//	3  address of the bells
+//	4  keys of both
+//	5  a hash of words 2 to 4
+const (
+	entrySize   = 64
+	entries     = 16
+	entryHead   = 0
+	entryNumber = 8
+	entryRing   = 16
+	entryBells  = 24
+	entryKeys   = 32
+	entryHash   = 40
+
+	noMore = 1 << 16 // beside the number of an epoch whose ring is no more
+)
+
+func entryOf(number uint64) uint64 { return number % entries * entrySize }
+
+// course is where the ring of an epoch is.
+type course struct{ ring, bells remote }
+
+// put writes it into an entry.
+func (c course) put(b []byte, salt uint64) {
+	store(b, entryRing, c.ring.addr)
+	store(b, entryBells, c.bells.addr)
+	store(b, entryKeys, uint64(c.ring.rkey)|uint64(c.bells.rkey)<<32)
+	store(b, entryHash, entryHashOf(b, salt))
 }
 
-// take gives n bytes of the stage for the message that is committed.
-func (s *sharedRingSender) take(n int) ([]byte, error) {
-	if s.closing || !s.claim.lent {
-		return nil, ErrClosed
-	}
-	return s.stage.take(n)
+// courseIn reads it; false where it is torn.
+func courseIn(b []byte, salt uint64) (c course, ok bool) {
+	keys := load(b, entryKeys)
+	c.ring = remote{addr: load(b, entryRing), rkey: uint32(keys)}
+	c.bells = remote{addr: load(b, entryBells), rkey: uint32(keys >> 32)}
+	return c, load(b, entryHash) == entryHashOf(b, salt)
 }
 
-// put writes n bytes of the stage to the claim's place.
-func (s *sharedRingSender) put(n int) error {
-	return s.write(s.claim.pos%s.cells*cellSize, n)
+func entryHashOf(b []byte, salt uint64) uint64 {
+	for at := entryRing; at <= entryKeys; at += 8 {
+		w := load(b, at)
+		salt = seal(uint32(w), salt) ^ seal(uint32(w>>32), ^salt)<<1
+	}
+	return salt
 }
 
-// used ends a claim.
-func (s *sharedRingSender) used(err error) error {
-	if err == nil {
-		s.claim = claim{}
-	}
-	return err
-}
-
-// seal makes a word that is one at the claim's place only.
-func (s *sharedRingSender) seal(v uint32) uint64 { return seal(v, placeSalt(s.salt, s.claim.pos)) }
-
-func (s *sharedRingSender) facts(n int) facts { return factsOf(n, s.claim.cells, s.slot) }
-
-func (s *sharedRingSender) abort() {
-	if s.claim.cells == 0 { // Close came before
-		return
-	}
-	s.claim.lent = false
-	_ = s.bury() // Reserve saw to room for it. A peer that is gone needs none.
-}
-
-// forsake tells whether a claim is to be buried that nobody will use.
-func (s *sharedRingSender) forsake() bool {
-	if s.claim.cells == 0 || s.claim.lent {
-		return false
-	}
-	s.claim.forsaken = true
-	before := s.paying
-	s.paying = true
-	return !before
-}
-
-// pay tells whether nothing is left to be buried.
-func (s *sharedRingSender) pay() bool {
-	if s.claim.forsaken && errors.Is(s.repay(), ErrWouldBlock) {
-		return false
-	}
-	s.paying = false
-	return true
-}
-
-func (s *sharedRingSender) stop() { s.closing = true }
-
-func (s *sharedRingSender) settled() (bool, error) {
-	if s.claim.cells > 0 && (!s.claim.lent || s.closing) {
-		if err := s.repay(); err != nil {
-			return false, err
-		}
-	}
-	return s.ringSender.settled()
+// epochSalt is the salt of an epoch's ring.
+func epochSalt(salt, number uint64) uint64 {
+	return seal(uint32(uint16(number)), salt) * 0x9e3779b97f4a7c15
 }
 
 // placeSalt is the salt of words at a place.
 func placeSalt(salt, pos uint64) uint64 { return salt ^ pos*0xd6e8feb86659fd93 }
+
+// wholeCells is how many cells so many bytes take.
+func wholeCells(n int) uint64 { return uint64(n+cellSize-1) / cellSize }
 
 // facts are what a record says of itself, in a word: its message's length in bits
 // 0 to 26, its cells in bits 27 to 47, whose it is in bits 48 to 61.
@@ -278,3 +158,26 @@ func (f facts) length() uint64 { return uint64(f & (1<<27 - 1)) }
 func (f facts) cells() uint64  { return uint64(f >> 27 & (1<<21 - 1)) }
 func (f facts) slot() int      { return int(f >> 48 & (maxPeers - 1)) }
 func (f facts) isBuried() bool { return f&buriedFact != 0 }
+
+// buried are the facts of a place without a message, whoever's it is.
+func buried(cells uint32) facts { return factsOf(0, uint64(cells&(1<<21-1)), 0) | buriedFact }
+
+// record is what lies at a place.
+type record struct {
+	facts
+	data   []byte // of the message
+	source int
+	wrong  string // what no sender writes; empty where all is right
+}
+
+func factsIn(b []byte) facts { return facts(binary.NativeEndian.Uint64(b)) }
+
+// spoiltBy is the error of a ring in which is what no sender writes; source is whose it
+// says it is, -1 if it does not.
+func spoiltBy(what string, source int, pos uint64) error {
+	who := "some peer"
+	if source >= 0 {
+		who = fmt.Sprintf("peer %d", source)
+	}
+	return fmt.Errorf("%w: %s wrote %s at cell %d of the ring that all share: %w", ErrPeerGone, who, what, pos, ErrInvalid)
+}

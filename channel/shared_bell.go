@@ -60,53 +60,46 @@ func (s *sharedBellSender) mark() error {
 
 type sharedBellReceiver struct{ *sharedRing }
 
-func newSharedBellReceiver(e *end) (_ receiving, err error) {
-	r := &sharedBellReceiver{}
-	r.sharedRing, err = newSharedRing(e, func() bool {
-		_, _, ok := r.rung()
+func newSharedBellReceiver(e *end) (receiving, error) {
+	r := &sharedBellReceiver{&sharedRing{}}
+	r.rung = func(c *ringEpoch, pos uint64) bool {
+		_, _, ok := r.words(c, pos)
 		return ok
-	})
-	if err != nil {
-		return nil, err
 	}
-	r.wipe = func(from, to uint64) {
-		at := from % r.cells * cellSize
-		clear(r.ring.b[at : at+(to-from)*cellSize])
-	}
-	return r, nil
+	r.read, r.wipe = r.record, r.clear
+	return r, r.setUp(e)
 }
 
-// rung tells whether the record at pos is complete, and gives its two words, which
-// may be nonsense. It is called without the lock too.
-func (r *sharedBellReceiver) rung() (v uint32, f facts, ok bool) {
-	at := r.at()
-	if v, ok = r.unseal(load(r.ring.b, int(at))); !ok {
+// clear has what is given back be zero.
+func (r *sharedBellReceiver) clear(c *ringEpoch, from, to uint64) {
+	at := c.at(from)
+	clear(c.ring.b[at : at+(to-from)*cellSize])
+}
+
+// words tells whether the record at a place is complete, and gives its two words,
+// which may be nonsense.
+func (r *sharedBellReceiver) words(c *ringEpoch, pos uint64) (v uint32, f facts, ok bool) {
+	at := c.at(pos)
+	if v, ok = c.unseal(load(c.ring.b, int(at)), pos); !ok {
 		return 0, 0, false
 	}
 	bell := 8 + (uint64(v)+7)&^7
-	if bell >= r.cells*cellSize/2 { // as that of a place without a message is
+	if bell >= c.cells*cellSize/2 { // as that of a place without a message is
 		return v, 0, true
 	}
-	w := load(r.ring.b, int(at+bell))
+	w := load(c.ring.b, int(at+bell))
 	return v, facts(w), w&bellByte != 0
 }
 
-func (r *sharedBellReceiver) poll(d *delivery) error {
-	for r.failed == nil {
-		v, f, ok := r.rung()
-		switch {
-		case !ok:
-			return r.nothing()
-		case v&buriedBit != 0:
-			if err := r.skip(uint64(v &^ buriedBit)); err != nil {
-				return err
-			}
-			continue
-		case f.length() != uint64(v) || !r.holds(f, 16):
-			return r.spoilt("a bell without a message", f.slot())
-		}
-		*d = r.message(f, 8, f.slot())
-		return nil
+func (r *sharedBellReceiver) record(c *ringEpoch, pos uint64) (record, bool) {
+	v, f, ok := r.words(c, pos)
+	switch {
+	case !ok:
+		return record{}, false
+	case v&buriedBit != 0:
+		return c.skipped(v&^buriedBit, pos), true
+	case f.length() != uint64(v):
+		return record{facts: f, source: f.slot(), wrong: "a bell without a message"}, true
 	}
-	return r.failed
+	return c.record(f, pos, 8, 16), true
 }

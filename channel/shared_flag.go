@@ -1,11 +1,6 @@
 package channel
 
-import (
-	"errors"
-	"fmt"
-
-	"heddle/verbs"
-)
+import "heddle/verbs"
 
 // Shared ring with bells of their own: a FETCH_AND_ADD, a WRITE of the record, and
 // a WRITE of its bell, which has to be placed after it. Each cell of the ring has
@@ -19,8 +14,7 @@ import (
 
 type sharedFlagSender struct {
 	*sharedRingSender
-	bells remote
-	bell  verbs.SendWR
+	bell verbs.SendWR
 }
 
 func newSharedFlagSender(e *end) (sending, error) {
@@ -32,15 +26,6 @@ func newSharedFlagSender(e *end) (sending, error) {
 	s.bell = verbs.SendWR{Op: verbs.OpWrite, SGEs: make([]verbs.SGE, 1)}
 	s.bury = s.mark
 	return s, nil
-}
-
-func (s *sharedFlagSender) attach(p *Peer, h *hello) error {
-	if len(h.regions) < 4 || !h.regions[3].holds(h.ring/cellSize*8) {
-		return fmt.Errorf("peer's ring without bells: %w", ErrInvalid)
-	}
-	s.bells = h.regions[3]
-	s.bell.RKey = s.bells.rkey
-	return s.sharedRingSender.attach(p, h)
 }
 
 func (s *sharedFlagSender) most() int { return s.longest(16) }
@@ -73,7 +58,7 @@ func (s *sharedFlagSender) commit(n int, _ *uint32) error {
 
 // toll sends the bell, which is next in the stage.
 func (s *sharedFlagSender) toll() error {
-	s.bell.RemoteAddr = s.bells.addr + s.claim.pos%s.cells*8
+	s.bell.RemoteAddr, s.bell.RKey = s.bells.addr+s.claim.pos%s.cells*8, s.bells.rkey
 	return s.used(s.stage.send(&s.bell, 8))
 }
 
@@ -87,62 +72,46 @@ func (s *sharedFlagSender) mark() error {
 	return s.toll()
 }
 
-type sharedFlagReceiver struct {
-	*sharedRing
-	bells *region
-}
+type sharedFlagReceiver struct{ *sharedRing }
 
-func newSharedFlagReceiver(e *end) (_ receiving, err error) {
-	r := &sharedFlagReceiver{}
-	r.sharedRing, err = newSharedRing(e, func() bool {
-		_, ok := r.rung()
+func newSharedFlagReceiver(e *end) (receiving, error) {
+	r := &sharedFlagReceiver{&sharedRing{}}
+	r.furnish = func(c *ringEpoch) (err error) {
+		c.bells, err = e.newRegion(int(8*c.cells), false, verbs.LocalWrite|verbs.RemoteWrite)
+		return err
+	}
+	r.rung = func(c *ringEpoch, pos uint64) bool {
+		_, ok := r.bell(c, pos)
 		return ok
-	})
-	if err != nil {
-		return nil, err
 	}
-	if r.bells, err = e.newRegion(int(8*r.cells), false, verbs.LocalWrite|verbs.RemoteWrite); err != nil {
-		return nil, errors.Join(err, r.sharedRing.free())
-	}
-	r.wipe = func(from, to uint64) {
-		for ; from < to; from++ {
-			store(r.bells.b, int(from%r.cells*8), 0)
-		}
-	}
-	return r, nil
+	r.read, r.wipe = r.record, r.clear
+	return r, r.setUp(e)
 }
 
-func (r *sharedFlagReceiver) offer(p *Peer, h *hello) {
-	r.sharedRing.offer(p, h)
-	h.regions = append(h.regions, r.bells.remote())
+// clear has the bells of what is given back be silent.
+func (r *sharedFlagReceiver) clear(c *ringEpoch, from, to uint64) {
+	for ; from < to; from++ {
+		store(c.bells.b, int(from%c.cells*8), 0)
+	}
 }
 
-func (r *sharedFlagReceiver) free() error { return errors.Join(r.sharedRing.free(), r.bells.free()) }
-
-// rung gives the bell of the record at pos. It is called without the lock too.
-func (r *sharedFlagReceiver) rung() (v uint32, ok bool) {
-	v, ok = r.unseal(load(r.bells.b, int(r.pos%r.cells*8)))
+// bell gives that of the record at a place.
+func (r *sharedFlagReceiver) bell(c *ringEpoch, pos uint64) (v uint32, ok bool) {
+	v, ok = c.unseal(load(c.bells.b, int(pos%c.cells*8)), pos)
 	return v, ok && v != 0
 }
 
-func (r *sharedFlagReceiver) poll(d *delivery) error {
-	for r.failed == nil {
-		v, ok := r.rung()
-		if !ok {
-			return r.nothing()
-		}
-		if v&buriedBit != 0 {
-			if err := r.skip(uint64(v &^ buriedBit)); err != nil {
-				return err
-			}
-			continue
-		}
-		f := facts(load(r.ring.b, int(r.at())))
-		if f.cells() != uint64(v) || !r.holds(f, 8) {
-			return r.spoilt("a bell without a message", f.slot())
-		}
-		*d = r.message(f, 8, f.slot())
-		return nil
+func (r *sharedFlagReceiver) record(c *ringEpoch, pos uint64) (record, bool) {
+	v, ok := r.bell(c, pos)
+	switch {
+	case !ok:
+		return record{}, false
+	case v&buriedBit != 0:
+		return c.skipped(v&^buriedBit, pos), true
 	}
-	return r.failed
+	f := facts(load(c.ring.b, int(c.at(pos))))
+	if f.cells() != uint64(v) {
+		return record{facts: f, source: f.slot(), wrong: "a bell without a message"}, true
+	}
+	return c.record(f, pos, 8, 8), true
 }

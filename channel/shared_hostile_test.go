@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"testing"
+	"time"
 
 	"heddle/verbs"
 	"heddle/verbs/sim"
@@ -31,15 +32,16 @@ func (v *villain) forge(s *script) {
 		to, offset = h.regions[len(h.regions)-1], at*8%h.regions[len(h.regions)-1].length
 		word = seal(uint32(cells), placeSalt(h.salt, pos))
 	case 4:
-		word, wr.Op, wr.Imm = f, verbs.OpWriteImm, uint32(pos)
+		word, wr.Op, wr.Imm = f, verbs.OpWriteImm, uint32(at)
 	case 5:
-		word, wr.Op, wr.Imm = f|buriedFact, verbs.OpWriteImm, uint32(pos)
+		word, wr.Op, wr.Imm = f|buriedFact, verbs.OpWriteImm, uint32(at)|uint32(s.next())<<immShift
 	case 6:
 		to, offset, wr.Op = h.regions[2], 0, verbs.OpFetchAdd
-		wr.Swap, wr.SGEs = s.number()<<(s.next()%50), []verbs.SGE{v.mr.SGE(0, 8)}
+		wr.Swap, wr.SGEs = s.number()<<(s.next()%64), []verbs.SGE{v.mr.SGE(0, 8)}
 	case 7: // a cell
 		var data [cellData]byte
 		binary.NativeEndian.PutUint64(data[:], f)
+		binary.NativeEndian.PutUint64(data[8:], seal(uint32(cells), placeSalt(h.salt, pos)))
 		var c cell
 		c.put(&data, lapBits(pos/(h.ring/cellSize)))
 		for _, w := range c[1:] {
@@ -70,7 +72,7 @@ func FuzzHostileShared(f *testing.F) {
 		kinds := sharedRings()
 		kind := kinds[int(which)%len(kinds)]
 		w := newWorld(t, sim.Config{Seed: uint64(len(todo))})
-		r, err := w.transport("r").NewReceiver(kind, Config{Ring: 4096, Slots: 3})
+		r, err := w.transport("r").NewReceiver(kind, Config{Ring: 4096, Slots: 3, Stall: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,6 +84,8 @@ func FuzzHostileShared(f *testing.F) {
 		v := newVillain(w)
 		v.meet(p, hello{sends: true})
 		honest := w.joined(kind, "honest", r)
+		shared, now := receiverOf(r), time.Unix(1, 0)
+		shared.clock = func() time.Time { return now }
 		fine := func(err error) {
 			if err != nil && !errors.Is(err, ErrWouldBlock) && !errors.Is(err, ErrPeerGone) {
 				t.Fatal(err)
@@ -89,6 +93,15 @@ func FuzzHostileShared(f *testing.F) {
 		}
 		sum := byte(0)
 		for s := script(todo); len(s) > 0; {
+			now = now.Add(time.Duration(s.next()))
+			if s.next()%8 == 0 {
+				now = now.Add(time.Second)
+			}
+			c := shared.now
+			v.theirs.salt, v.theirs.regions = c.salt, []remote{c.ring.remote(), shared.directory.remote(), shared.tail.remote(), c.ring.remote()}
+			if c.bells != nil {
+				v.theirs.regions[3] = c.bells.remote()
+			}
 			switch s.next() % 4 {
 			case 0:
 				v.act(&s)

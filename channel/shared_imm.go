@@ -9,9 +9,10 @@ import (
 )
 
 // Shared ring with an immediate: a FETCH_AND_ADD, and a WRITE_WITH_IMM whose
-// immediate is where in the ring the record begins, the low 32 bits of the number
-// of its first cell. Records complete in any order. The receiver keeps in a table
-// of the ring's cells which have, and delivers them in the order of their places.
+// immediate is the cell of the ring where the record begins, in 25 bits, and above
+// them 7 bits of the number of the epoch. Records complete in any order. The
+// receiver keeps in a table of the ring's cells which have, and delivers them in the
+// order of their places.
 //
 //	[facts][message, padded]
 //
@@ -20,6 +21,10 @@ import (
 // The receives have no buffers, and are of all senders together, so that they do
 // not grow with the number of these; see send-shared for what comes of it. Each is
 // posted again as soon as its completion was looked at.
+
+// immShift is where the epoch is in an immediate: cells of 64 bytes of a ring of
+// 2 GiB, which is the largest, take 25 bits.
+const immShift = 25
 
 type sharedImmSender struct{ *sharedRingSender }
 
@@ -59,7 +64,7 @@ func (s *sharedImmSender) record(n int, f facts) error {
 		return err
 	}
 	store(b, 0, uint64(f))
-	s.wr.Imm = uint32(s.claim.pos)
+	s.wr.Imm = uint32(s.claim.pos%s.cells) | uint32(s.epoch)<<immShift
 	return s.used(s.put(n))
 }
 
@@ -68,22 +73,22 @@ type sharedImmReceiver struct {
 	srq   verbs.SRQ
 	slots int
 	peers map[ib.QPN]*Peer
-	came  []uint32 // by cell: 1 more than whose record has come there
 	recv  verbs.RecvWR
 	wcs   [16]verbs.WC
 }
 
-func newSharedImmReceiver(e *end) (_ receiving, err error) {
-	r := &sharedImmReceiver{slots: e.cfg.Slots, peers: map[ib.QPN]*Peer{}}
-	if r.sharedRing, err = newSharedRing(e, nil); err != nil {
+func newSharedImmReceiver(e *end) (receiving, error) {
+	r := &sharedImmReceiver{sharedRing: &sharedRing{}, slots: e.cfg.Slots, peers: map[ib.QPN]*Peer{}}
+	r.furnish = func(c *ringEpoch) error {
+		c.came = make([]uint32, c.cells)
+		return nil
+	}
+	r.rung = func(c *ringEpoch, pos uint64) bool { return c.came[pos%c.cells] != 0 }
+	r.read, r.wipe, r.more = r.record, r.clear, r.collected
+	if err := r.setUp(e); err != nil {
 		return nil, err
 	}
-	r.came = make([]uint32, r.cells)
-	r.wipe = func(from, to uint64) {
-		for ; from < to; from++ {
-			r.came[from%r.cells] = 0
-		}
-	}
+	var err error
 	if r.srq, err = e.t.pd.CreateSRQ(verbs.SRQAttr{WR: r.slots, SGE: 1}); err != nil {
 		return nil, errors.Join(err, r.sharedRing.free())
 	}
@@ -93,6 +98,13 @@ func newSharedImmReceiver(e *end) (_ receiving, err error) {
 		}
 	}
 	return r, nil
+}
+
+// clear forgets the records of what is given back.
+func (r *sharedImmReceiver) clear(c *ringEpoch, from, to uint64) {
+	for ; from < to; from++ {
+		c.came[from%c.cells] = 0
+	}
 }
 
 func (r *sharedImmReceiver) queues() queues {
@@ -118,7 +130,18 @@ func (r *sharedImmReceiver) part(p *Peer) {
 
 func (r *sharedImmReceiver) free() error { return errors.Join(r.srq.Close(), r.sharedRing.free()) }
 
-func (r *sharedImmReceiver) watch() watch { return watch{cq: r.end.recvs} }
+// watch looks again after a while where a record is owed.
+func (r *sharedImmReceiver) watch() watch {
+	if r.owes() {
+		return watch{}
+	}
+	return watch{cq: r.end.recvs}
+}
+
+func (r *sharedImmReceiver) collected() (bool, error) {
+	n, err := r.collect()
+	return n > 0, err
+}
 
 // collect takes completions, and tells how many there were.
 func (r *sharedImmReceiver) collect() (n int, err error) {
@@ -140,43 +163,47 @@ func (r *sharedImmReceiver) take(wc *verbs.WC) {
 		p.lose(wc.Err())
 		return
 	}
-	pos := r.pos + uint64(wc.Imm-uint32(r.pos))
-	came := &r.came[pos%r.cells]
+	c := r.epochOf(wc.Imm)
+	cell := wc.Imm & (1<<immShift - 1)
 	switch {
 	case wc.Op != verbs.OpRecvWriteImm || wc.ByteLen < 8:
-		_ = r.spoilt(fmt.Sprintf("%v of %d bytes", wc.Op, wc.ByteLen), p.index)
-	case pos-r.ledger.head >= r.cells || *came != 0:
-		_ = r.spoilt(fmt.Sprintf("a record for cell %d", pos), p.index)
+		_ = r.spoilt(fmt.Sprintf("%v of %d bytes", wc.Op, wc.ByteLen), p.index, r.now.pos)
+	case c == nil: // it was freed meanwhile
+	case uint64(cell) >= c.cells || c.came[cell] != 0:
+		_ = r.spoilt(fmt.Sprintf("a record to cell %d", cell), p.index, c.pos)
 	default:
-		*came = uint32(p.index) + 1
+		c.came[cell] = uint32(p.index) + 1
 	}
 }
 
-func (r *sharedImmReceiver) poll(d *delivery) error {
-	for r.failed == nil {
-		came := &r.came[r.pos%r.cells]
-		if *came == 0 {
-			if n, err := r.collect(); err != nil {
-				return err
-			} else if n == 0 {
-				return r.nothing()
-			}
-			continue
-		}
-		source := int(*came - 1)
-		*came = 0
-		f := facts(load(r.ring.b, int(r.at())))
-		switch {
-		case f.isBuried():
-			if err := r.skip(f.cells()); err != nil {
-				return err
-			}
-		case !r.holds(f, 8) || f.slot() != source:
-			return r.spoilt("a record without a message", source)
-		default:
-			*d = r.message(f, 8, source)
-			return nil
+// epochOf is the ring that an immediate tells, nil if there is none.
+func (r *sharedImmReceiver) epochOf(imm uint32) *ringEpoch {
+	is := func(c *ringEpoch) bool { return uint32(c.number)<<immShift == imm>>immShift<<immShift }
+	if is(r.now) {
+		return r.now
+	}
+	for _, c := range r.closed {
+		if is(c) {
+			return c
 		}
 	}
-	return r.failed
+	return nil
+}
+
+func (r *sharedImmReceiver) record(c *ringEpoch, pos uint64) (rec record, ok bool) {
+	came := c.came[pos%c.cells]
+	if came == 0 {
+		return rec, false
+	}
+	f := facts(load(c.ring.b, int(c.at(pos))))
+	switch {
+	case f.isBuried():
+		rec = c.skipped(uint32(f.cells()), pos)
+	case f.slot() != int(came-1):
+		rec = record{facts: f, wrong: "a record of another one"}
+	default:
+		rec = c.record(f, pos, 8, 8)
+	}
+	rec.source = int(came - 1)
+	return rec, true
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"heddle/verbs"
 	"heddle/verbs/sim"
@@ -18,6 +19,35 @@ func sharedRings() (list []*Kind) {
 		}
 	}
 	return list
+}
+
+// senderOf and receiverOf are what the kinds share.
+func senderOf(s *Sender) *sharedRingSender {
+	switch p := s.p.(type) {
+	case *sharedBellSender:
+		return p.sharedRingSender
+	case *sharedFlagSender:
+		return p.sharedRingSender
+	case *sharedImmSender:
+		return p.sharedRingSender
+	case *sharedCellSender:
+		return p.sharedRingSender
+	}
+	return nil
+}
+
+func receiverOf(r *Receiver) *sharedRing {
+	switch p := r.p.(type) {
+	case *sharedBellReceiver:
+		return p.sharedRing
+	case *sharedFlagReceiver:
+		return p.sharedRing
+	case *sharedImmReceiver:
+		return p.sharedRing
+	case *sharedCellReceiver:
+		return p.sharedRing
+	}
+	return nil
 }
 
 // reserveTry tries for a while to reserve.
@@ -59,7 +89,7 @@ func TestSharedOwed(t *testing.T) {
 	} {
 		for _, kind := range sharedRings() {
 			t.Run(kind.Name+"/"+what, func(t *testing.T) {
-				b := newPair(t, kind, sim.InOrder(), Config{Ring: 4096})
+				b := newPair(t, kind, sim.InOrder(), Config{Ring: 4096, Stall: time.Hour})
 				b.s.cfg.Linger = 1e9
 				other := b.joined(kind, "other", b.r)
 				var lease Lease
@@ -138,21 +168,7 @@ func TestSharedSpoilt(t *testing.T) {
 			bad := b.joined(kind, "bad", b.r)
 			b.reserveTry(bad, 100).Abort()
 			l := b.reserveTry(bad, 100)
-			claim := func(s sending) *claim {
-				switch s := s.(type) {
-				case *sharedBellSender:
-					return &s.claim
-				case *sharedFlagSender:
-					return &s.claim
-				case *sharedImmSender:
-					return &s.claim
-				case *sharedCellSender:
-					return &s.claim
-				default:
-					t.Fatalf("%T", s)
-					return nil
-				}
-			}(bad.p)
+			claim := &senderOf(bad).claim
 			claim.cells = 40 // more than half of the ring; what is before it was skipped
 			must(t, l.Commit(100))
 			var err error
@@ -186,21 +202,7 @@ func TestSharedTail(t *testing.T) {
 		t.Run(kind.Name, func(t *testing.T) {
 			b := newPair(t, kind, sim.InOrder(), Config{Ring: 4096})
 			b.reserveTry(b.s, 100).Abort()
-			tail := func() *region {
-				switch r := b.r.p.(type) {
-				case *sharedBellReceiver:
-					return r.tail
-				case *sharedFlagReceiver:
-					return r.tail
-				case *sharedImmReceiver:
-					return r.tail
-				case *sharedCellReceiver:
-					return r.tail
-				default:
-					t.Fatalf("%T", r)
-					return nil
-				}
-			}()
+			tail := receiverOf(b.r).tail
 			store(tail.b, 0, 0)
 			var err error
 			for range 1000 {
