@@ -83,7 +83,7 @@ func newSharedImmReceiver(e *end) (receiving, error) {
 		c.came = make([]uint32, c.cells)
 		return nil
 	}
-	r.rung = func(c *ringEpoch, pos uint64) bool { return c.came[pos%c.cells] != 0 }
+	r.rung = func(c *ringEpoch, pos uint64) bool { return r.from(c, pos) != 0 }
 	r.read, r.wipe, r.more = r.record, r.clear, r.collected
 	if err := r.setUp(e); err != nil {
 		return nil, err
@@ -190,8 +190,17 @@ func (r *sharedImmReceiver) epochOf(imm uint32) *ringEpoch {
 	return nil
 }
 
+// from tells whose record has come to a place, by 1 more than its number. In a
+// ring that is full the cell has that of the lap before.
+func (r *sharedImmReceiver) from(c *ringEpoch, pos uint64) uint32 {
+	if pos-c.ledger.head >= c.cells {
+		return 0
+	}
+	return c.came[pos%c.cells]
+}
+
 func (r *sharedImmReceiver) record(c *ringEpoch, pos uint64) (rec record, ok bool) {
-	came := c.came[pos%c.cells]
+	came := r.from(c, pos)
 	if came == 0 {
 		return rec, false
 	}
