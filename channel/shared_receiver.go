@@ -118,28 +118,27 @@ func (r *sharedRing) nothing() error {
 // at.
 const lookEvery = 64
 
-func (r *sharedRing) poll() (delivery, error) {
+func (r *sharedRing) poll(d *delivery) error {
 	for r.failed == nil {
 		rec, ok := r.recordAt(r.now, r.now.pos)
-		if len(r.closed) > 0 && (!ok || r.mayBeLate(&rec)) {
-			if d, found := r.late(); found {
-				return d, nil
-			}
+		if len(r.closed) > 0 && (!ok || r.mayBeLate(&rec)) && r.late(d) {
+			return nil
 		}
 		switch {
 		case ok && rec.wrong != "":
-			return delivery{}, r.spoilt(rec.wrong, rec.source, r.now.pos)
+			return r.spoilt(rec.wrong, rec.source, r.now.pos)
 		case ok && rec.isBuried():
 			r.skip(rec.cells())
 		case ok:
-			return r.message(&rec), nil
+			r.message(&rec, d)
+			return nil
 		default:
 			if more, err := r.news(); !more {
-				return delivery{}, err
+				return err
 			}
 		}
 	}
-	return delivery{}, r.failed
+	return r.failed
 }
 
 // recordAt is read, with what it says of its source looked at.
@@ -169,14 +168,14 @@ func (r *sharedRing) news() (bool, error) {
 }
 
 // message delivers the record at the head of what is not delivered.
-func (r *sharedRing) message(rec *record) delivery {
+func (r *sharedRing) message(rec *record, d *delivery) {
 	c := r.now
 	c.pos += rec.cells()
 	c.held++
 	if len(r.closed) > 0 {
 		r.latest[rec.source] = c.number
 	}
-	return delivery{data: rec.data, source: rec.source, token: c.ledger.deliver(c.pos)&sequence | c.number<<48}
+	*d = delivery{data: rec.data, source: rec.source, token: c.ledger.deliver(c.pos)&sequence | c.number<<48}
 }
 
 // skip passes a place without a message.
@@ -251,7 +250,7 @@ func (r *sharedRing) scan(before spot) (spot, bool) {
 // late delivers a record of a closed ring. As a record may have come behind where
 // the search was, and one of the same sender behind that, it looks once more at
 // all before what it finds.
-func (r *sharedRing) late() (delivery, bool) {
+func (r *sharedRing) late(d *delivery) bool {
 	for r.failed == nil {
 		at, found := r.scan(r.front())
 		for more := found; more; {
@@ -261,36 +260,36 @@ func (r *sharedRing) late() (delivery, bool) {
 			}
 		}
 		if !found {
-			return delivery{}, false
+			return false
 		}
-		if d, ok := r.accept(at); ok {
-			return d, true
+		if r.accept(at, d) {
+			return true
 		}
 	}
-	return delivery{}, false
+	return false
 }
 
 // accept accounts for a record of a closed ring, and delivers it if it is a message.
-func (r *sharedRing) accept(at spot) (delivery, bool) {
+func (r *sharedRing) accept(at spot, d *delivery) bool {
 	c := r.closed[at.closed]
 	rec, ok := r.recordAt(c, at.pos)
 	switch {
 	case !ok: // a peer has changed it
-		_ = r.spoilt("a record, and took it back", -1, at.pos)
-		return delivery{}, false
+		rec = record{source: -1, wrong: "a record, and took it back"}
 	case rec.wrong == "" && at.pos+rec.cells() > c.gaps[at.gap].to:
 		rec.wrong = "a record over another one"
 	}
 	if rec.wrong != "" {
 		_ = r.spoilt(rec.wrong, rec.source, at.pos)
-		return delivery{}, false
+		return false
 	}
 	c.fill(at.gap, at.pos, rec.cells())
 	if rec.isBuried() {
-		return delivery{}, false
+		return false
 	}
 	c.held++
-	return delivery{data: rec.data, source: rec.source, token: c.number << 48}, true
+	*d = delivery{data: rec.data, source: rec.source, token: c.number << 48}
+	return true
 }
 
 // spoilt is a ring in which is what no sender writes. Nobody can use it any more;

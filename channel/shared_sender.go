@@ -57,10 +57,13 @@ func (s *sharedRingSender) attach(p *Peer, h *hello) (err error) {
 	switch {
 	case s.peer != nil:
 		return fmt.Errorf("a peer was there before: %w", ErrBusy)
-	case len(h.regions) != 2 || h.ring < page || h.ring%page != 0 || !h.regions[0].holds(entries*entrySize):
+	case len(h.regions) < 2 || h.ring < page || h.ring%page != 0 || !h.regions[0].holds(entries*entrySize):
 		return fmt.Errorf("peer's ring of %d bytes: %w", h.ring, ErrInvalid)
 	case !h.regions[1].holds(8) || h.regions[1].addr%8 != 0 || h.slot >= maxPeers:
 		return fmt.Errorf("peer's ring without a tail, or place %d: %w", h.slot, ErrInvalid)
+	}
+	if err := s.end.affords(h.ring); err != nil {
+		return err
 	}
 	s.length, s.base, s.cells, s.slot = h.ring, h.salt, h.ring/cellSize, uint64(h.slot)
 	s.directory = h.regions[0]

@@ -149,10 +149,9 @@ func (x *trial) fault(side string, i int, err error) string {
 	return fmt.Sprintf("%s %d: %v", side, i, err)
 }
 
-// survived looks at what came of the others, after a device has died. Only in a ring
-// that many share a dead sender may hold them up.
+// survived looks at what came of the others, after a device has died.
 func (x *trial) survived() string {
-	if !x.isDone() && len(x.senders)+len(x.receivers) > 2 && !(x.kind.Memory == RingShared && x.dead[0] == 's') {
+	if !x.isDone() && len(x.senders)+len(x.receivers) > 2 {
 		return fmt.Sprintf("after %s died: sent %d, came %d, and nothing more happens", x.dead, x.sent, x.came)
 	}
 	for i := range x.held {

@@ -38,6 +38,7 @@ func store(b []byte, offset int, v uint64) { atomic.StoreUint64(word(b, offset),
 
 // put is store for memory that nobody looks at before it is told to.
 func put(b []byte, offset int, v uint64) { *word(b, offset) = v }
+
 // swap stores a word, and gives what it was.
 func swap(b []byte, offset int, v uint64) uint64 { return atomic.SwapUint64(word(b, offset), v) }
 
