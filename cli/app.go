@@ -42,7 +42,7 @@ func (a *app) root() *cobra.Command {
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentPreRun = func(*cobra.Command, []string) { a.started = true }
-	root.AddCommand(a.fabricCommand(), a.routeCommand(), a.benchCommand(), a.demoCommand(),
+	root.AddCommand(a.fabricCommand(), a.routeCommand(), a.benchCommand(), a.demoCommand(), a.upCommand(),
 		a.emuCommand(), a.smCommand(), a.groupCommand(), a.discoverCommand(), a.madCommand(), a.verbsCommand(), a.channelCommand(), a.versionCommand())
 	return root
 }

@@ -33,6 +33,13 @@ type Config struct {
 	// for; by default it waits for ever. A reader that was evicted gets ErrLagged
 	// when it misses something.
 	Evict time.Duration
+	// Timeout is how long a READ or WRITE waits for an answer before it is sent
+	// again, seven times at most: 67 ms by default, which outlasts a new route. It
+	// is how long a rank that died may hold up who asks it.
+	Timeout time.Duration
+	// BcastOnly makes a group without channels, which has Bcast and AllGather
+	// alone. It has a fraction of the queue pairs and of the memory.
+	BcastOnly bool
 	// Linger is how long Close waits for readers of what this rank sent, 1 s by
 	// default.
 	Linger time.Duration

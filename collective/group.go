@@ -123,8 +123,10 @@ func (g *Group) open() (err error) {
 	if g.pd, err = g.dev.AllocPD(); err != nil {
 		return err
 	}
-	if g.tree, err = newTree(g); err != nil || g.way == ByTree {
-		return err
+	if !g.cfg.BcastOnly || g.way == ByTree {
+		if g.tree, err = newTree(g); err != nil || g.way == ByTree {
+			return err
+		}
 	}
 	if err := g.measure(); err != nil {
 		return err
@@ -187,7 +189,7 @@ func (g *Group) roles() error {
 		}
 		qp, err := g.pd.CreateQP(verbs.QPAttr{
 			Type: verbs.RC, SendCQ: g.rc, RecvCQ: g.rc, SendWR: requests, RecvWR: 1,
-			Timeout: 4 * time.Millisecond, Access: verbs.RemoteRead | verbs.RemoteWrite,
+			Timeout: g.cfg.Timeout, Access: verbs.RemoteRead | verbs.RemoteWrite,
 		})
 		if err != nil {
 			return fmt.Errorf("queue pair for rank %d: %w", r, err)
@@ -231,7 +233,9 @@ func (g *Group) hello() (*hello, error) {
 		}
 	}
 	var err error
-	h.Channels, err = g.tree.hello()
+	if g.tree != nil {
+		h.Channels, err = g.tree.hello()
+	}
 	return h, err
 }
 
@@ -256,6 +260,9 @@ func (g *Group) meet(ctx context.Context, mine *hello, words [][]byte) error {
 		if s != nil {
 			s.choose()
 		}
+	}
+	if g.tree == nil {
+		return nil
 	}
 	return g.tree.meet(ctx, hellos)
 }

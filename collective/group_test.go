@@ -383,6 +383,20 @@ func TestDeadRoot(t *testing.T) {
 	}
 }
 
+// TestBcastOnly: such a group has no other operations.
+func TestBcastOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 3, sim.Config{}, collective.Config{Joiner: group, BcastOnly: true})
+		defer w.close()
+		w.bcast(1, noise(4, 3000))
+		for _, err := range w.errors(func(r int) error { return w.groups[r].Barrier(t.Context()) }) {
+			if !errors.Is(err, verbs.ErrNotSupported) {
+				t.Errorf("barrier: %v", err)
+			}
+		}
+	})
+}
+
 // TestMismatch: who expects another length gets an error, and goes on.
 func TestMismatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"unsafe"
+
+	"heddle/verbs"
 )
 
 // Bcast sends the bytes of the root's buf to that of all others, which are as long.
@@ -41,6 +43,9 @@ func (g *Group) wrong(op string, peer int, err error) error {
 func (g *Group) Barrier(ctx context.Context) error {
 	if err := g.begin("barrier"); err != nil {
 		return err
+	}
+	if g.tree == nil {
+		return g.wrong("barrier", -1, errBcastOnly)
 	}
 	return g.wrong("barrier", -1, g.tree.barrier(ctx))
 }
@@ -88,6 +93,8 @@ func (g *Group) fits(n int) bool {
 	return chunks <= g.cfg.Slots/2
 }
 
+var errBcastOnly = fmt.Errorf("the group was made without channels (Config.BcastOnly): %w", verbs.ErrNotSupported)
+
 // Number is what can be reduced. Ranks have the same byte order.
 type Number interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~int | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uint | ~float32 | ~float64
@@ -115,6 +122,9 @@ func Reduce[T Number](ctx context.Context, g *Group, root int, values []T, op fu
 	}
 	if root < 0 || root >= g.size {
 		return &Error{Op: "reduce", Rank: g.rank, Peer: root, Err: ErrInvalid}
+	}
+	if g.tree == nil {
+		return g.wrong("reduce", -1, errBcastOnly)
 	}
 	b := raw(values)
 	list := children(g.rank, root, g.size)

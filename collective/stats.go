@@ -29,3 +29,21 @@ func (g *Group) Stats() Stats {
 		c.probes.Load(), c.tails.Load(), c.evicted.Load(),
 	}
 }
+
+// Plus is the sum of both.
+func (s Stats) Plus(t Stats) Stats {
+	return Stats{
+		s.Datagrams + t.Datagrams, s.Received + t.Received, s.Duplicates + t.Duplicates,
+		s.FromNeighbour + t.FromNeighbour, s.FromRoot + t.FromRoot, s.Reads + t.Reads,
+		s.Probes + t.Probes, s.Tails + t.Tails, s.Evicted + t.Evicted,
+	}
+}
+
+// Minus is what was counted since t.
+func (s Stats) Minus(t Stats) Stats {
+	return Stats{
+		s.Datagrams - t.Datagrams, s.Received - t.Received, s.Duplicates - t.Duplicates,
+		s.FromNeighbour - t.FromNeighbour, s.FromRoot - t.FromRoot, s.Reads - t.Reads,
+		s.Probes - t.Probes, s.Tails - t.Tails, s.Evicted - t.Evicted,
+	}
+}
