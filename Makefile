@@ -32,8 +32,9 @@ help: ## list the targets
 build: ## bin/heddle
 	$(GO) build -o bin/heddle ./cmd/heddle
 
-demo: build ## what heddle does, on a generated fabric
+demo: build ## what heddle does: trees compared, and a whole subnet with broadcasts down them
 	bin/heddle demo
+	bin/heddle up --html out/up.html
 
 test: peers test-static test-go test-fuzz test-bench test-cross ## everything that CI tests
 

@@ -196,8 +196,6 @@ func (a *app) up(ctx context.Context, arg string, f upFlags) error {
 	return a.report(&r, f)
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
 // take puts a result into the report.
 func (r *upReport) take(result *lab.Result) {
 	r.Joined, r.MaxEFI = milliseconds(result.Joined), result.MaxEFI

@@ -13,11 +13,11 @@ import (
 // text writes the report for people.
 func (r *upReport) text(out io.Writer) error {
 	s := r.Scenario
-	_, err := fmt.Fprintf(out, `%s: %s, %s. The subnet manager brought it up in %.0f ms.
+	_, err := fmt.Fprintf(out, `%s: %s switches, %s. The subnet manager brought it up in %.0f ms.
 %s of %d members joined, each collected and routed once (%s): %.0f ms until all were ready.
 At most %d trees share a link.
 
-`, r.Fabric, text.Count(r.Switches, "switch"), text.Count(r.Hosts, "host"), r.BringUp,
+`, r.Fabric, text.Thousands(r.Switches), text.Count(r.Hosts, "host"), r.BringUp,
 		text.Count(s.Groups, "group"), s.Members, r.Engine, r.Joined, r.MaxEFI[0])
 	if err != nil {
 		return err

@@ -291,9 +291,18 @@ func (g *Group) Close() error {
 	}
 	err := g.release()
 	if g.cfg.Joiner != nil && g.way == ByMulticast {
-		err = errors.Join(err, g.cfg.Joiner.Leave(ctx))
+		err = errors.Join(err, g.leave())
 	}
 	return err
+}
+
+// leaveLimit is how long a rank tries to leave its multicast group.
+const leaveLimit = 5 * time.Second
+
+func (g *Group) leave() error {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveLimit)
+	defer cancel()
+	return g.cfg.Joiner.Leave(ctx)
 }
 
 // farewell tells roots how far this rank is, and waits for its own readers.

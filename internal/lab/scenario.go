@@ -179,7 +179,7 @@ func (r *run) join(ctx context.Context) error {
 	}
 	r.result.Joined = time.Since(began)
 	r.efi(0)
-	return r.lose()
+	return r.lose(r.s.Loss)
 }
 
 // groupName is how the i-th group is called.
@@ -196,9 +196,14 @@ func (r *run) found(ctx context.Context, mgid ib.MGID, t *team, rank, host int, 
 	}
 	return collective.New(ctx, r.opened[host], rank, len(t.hosts), exchange, collective.Config{
 		Joiner: &member.Subnet{Client: client, Group: mgid, Ports: uint16(len(t.hosts))},
-		Slots:  r.s.Slots, Roots: []int{0}, BcastOnly: true,
+		Slots:  r.s.Slots, Roots: []int{0}, BcastOnly: true, Timeout: patience,
 	})
 }
+
+// patience is how long a READ or WRITE waits for its answer. All hosts share the
+// processors of one: what is a network's round trip elsewhere waits here until a
+// thousand others had their turn.
+const patience = 500 * time.Millisecond
 
 // open opens the devices of all hosts that are members.
 func (r *run) open() error {
@@ -219,14 +224,11 @@ func (r *run) open() error {
 	return nil
 }
 
-// lose has all links lose packets.
-func (r *run) lose() error {
-	if r.s.Loss == 0 {
-		return nil
-	}
+// lose has all links lose that part of packets.
+func (r *run) lose(part float64) error {
 	return r.Live.Do(func(s *emu.Subnet) error {
 		for id := range fabric.LinkID(r.Fabric.NumLinks()) {
-			if err := s.LinkTrouble(id, emu.Trouble{Drop: r.s.Loss}); err != nil {
+			if err := s.LinkTrouble(id, emu.Trouble{Drop: part}); err != nil {
 				return err
 			}
 		}
@@ -333,6 +335,7 @@ func (r *run) count() error {
 }
 
 func (r *run) close() error {
+	err := r.lose(0) // the end is no part of the experiment
 	var all errgroup.Group
 	for _, t := range r.teams {
 		for _, g := range t.ranks {
@@ -341,7 +344,7 @@ func (r *run) close() error {
 			}
 		}
 	}
-	err := all.Wait()
+	err = errors.Join(err, all.Wait())
 	for _, c := range r.opened {
 		err = errors.Join(err, c.Close())
 	}
