@@ -65,11 +65,12 @@ lint: ## formatting, linters, outdated idioms
 	$(TOOL) golangci-lint run
 	$(GO) fix -diff ./...
 
-bench: build peers ## the tables of docs/benchmarks: routing engines, the emulated subnet against ibsim, the subnet manager against OpenSM, shared memory against UCX
+bench: build peers ## the tables of docs/benchmarks: routing engines, the emulated subnet against ibsim, the subnet manager against OpenSM, shared memory and channels against UCX
 	bin/heddle bench routing
 	bin/heddle bench emu --peer ibsim
 	bin/heddle bench sm --peer opensm
 	bin/heddle bench verbs --peer ucx
+	bin/heddle bench channel --peer ucx
 
 soak: ## chaos for SEEDS times HOURS (100 x 10), KILLS of heddle sm and of verbs/shm's peers (1000), hostile clients, CHANNELS (10m) of all kinds of channels, verbs on arm64, each fuzz target for SOAK (10m)
 	scripts/soak $(SEEDS) $(HOURS) $(KILLS) $(HOSTILE) $(CHANNELS) $(SOAK)

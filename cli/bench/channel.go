@@ -43,8 +43,8 @@ type ChannelFigure struct {
 	Channel string `json:"channel,omitempty"` // the kind that Ours is of
 	Size    int    `json:"size,omitempty"`    // of a message, in bytes
 	Ends    int    `json:"ends,omitempty"`    // senders or readers
-	// Allocs are those for a message, the most of any run.
-	Allocs *uint64 `json:"allocations,omitempty"`
+	// Allocs are those for a message.
+	Allocs *float64 `json:"allocations,omitempty"`
 	// Bar is what the ratio is held against, Holds whether it keeps to it.
 	Bar   *float64 `json:"bar,omitempty"`
 	Holds *bool    `json:"holds,omitempty"`
@@ -64,7 +64,7 @@ type channelTrial struct {
 	ucx  peer.UCXRun // instead, where it names a test
 
 	values             []float64 // microseconds, or millions of messages a second
-	allocs             uint64    // the most of any run
+	allocs             []float64 // for a message
 	senders, receivers int       // bytes that they registered
 }
 
@@ -200,14 +200,16 @@ func (t *channelTrial) run(ctx context.Context, s *channelStage) error {
 	} else {
 		t.values = append(t.values, got.Rate/1e6)
 	}
-	t.allocs = max(t.allocs, got.Allocs)
+	t.allocs = append(t.allocs, float64(got.Allocs))
 	t.senders, t.receivers = got.Senders, got.Receivers
 	return nil
 }
 
 // value is the median of the runs.
-func (t *channelTrial) value() float64 {
-	return median(t.values, func(x float64) float64 { return x })
+func (t *channelTrial) value() float64 { return middle(t.values) }
+
+func middle(list []float64) float64 {
+	return median(list, func(x float64) float64 { return x })
 }
 
 // unit is that of the values.
@@ -220,10 +222,15 @@ func (t *channelTrial) unit() string {
 
 // figure is the trial's, without what it is compared with.
 func (t *channelTrial) figure(title, metric string) ChannelFigure {
-	return ChannelFigure{
+	f := ChannelFigure{
 		Figure:  Figure{Case: title, Metric: metric, Unit: t.unit(), Ours: t.value(), Runs: len(t.values)},
-		Channel: t.spec.Via, Size: t.spec.Size, Ends: t.spec.Ends, Allocs: &t.allocs,
+		Channel: t.spec.Via, Size: t.spec.Size, Ends: t.spec.Ends,
 	}
+	if len(t.allocs) > 0 {
+		allocs := middle(t.allocs)
+		f.Allocs = &allocs
+	}
+	return f
 }
 
 // plan makes trials of what a device can do; of a spec that it cannot there is

@@ -12,8 +12,11 @@ import (
 )
 
 // finalists is how many kinds are measured beside UCX, of each size: those that
-// were best in a run before, which does not count.
-const finalists = 3
+// were best in so many short runs before, which do not count.
+const (
+	finalists = 3
+	heatRuns  = 3
+)
 
 // contest is a figure of the best channel, beside UCX and sockets.
 type contest struct {
@@ -33,7 +36,7 @@ func (s *channelStage) beside(ctx context.Context) (a Answer, err error) {
 	for _, c := range contests {
 		heats = append(heats, c.heats...)
 	}
-	if err := s.runAll(ctx, heats, 1); err != nil {
+	if err := s.runAll(ctx, heats, heatRuns); err != nil {
 		return a, err
 	}
 	for _, c := range contests {
@@ -239,7 +242,7 @@ func (c *contest) row(list []ChannelFigure) []string {
 	}
 	return []string{
 		f.Metric, f.Unit, number(&f.Ours), f.Channel, number(f.Peer), best(c.ucx).ucx.Test, ratio(f.Ratio), bar, holds,
-		number(list[1].Peer), number(list[2].Peer), strconv.FormatUint(*f.Allocs, 10), strconv.Itoa(f.Runs),
+		number(list[1].Peer), number(list[2].Peer), number(f.Allocs), strconv.Itoa(f.Runs),
 	}
 }
 

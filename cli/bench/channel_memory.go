@@ -58,7 +58,7 @@ func deviceMemory(
 	}
 	for i, place := range places {
 		f := ChannelFigure{Figure: Figure{
-			Case: g.Title, Metric: place, Unit: unit, Ours: median(values[i], func(x float64) float64 { return x }), Runs: runs,
+			Case: g.Title, Metric: place, Unit: unit, Ours: middle(values[i]), Runs: runs,
 		}}
 		a.Figures = append(a.Figures, f)
 		g.Rows = append(g.Rows, f.row())

@@ -83,15 +83,12 @@ func (f *ChannelFigure) csv() []string {
 		}
 		return strconv.FormatFloat(*x, 'g', -1, 64)
 	}
-	holds, allocs := "", ""
+	holds := ""
 	if f.Holds != nil {
 		holds = strconv.FormatBool(*f.Holds)
 	}
-	if f.Allocs != nil {
-		allocs = strconv.FormatUint(*f.Allocs, 10)
-	}
 	return []string{
 		f.Question, f.Device, f.Case, f.Channel, f.Metric, strconv.Itoa(f.Size), strconv.Itoa(f.Ends), f.Unit, exact(&f.Ours), f.PeerName,
-		exact(f.Peer), exact(f.Ratio), exact(f.Bar), holds, allocs, strconv.Itoa(f.Runs),
+		exact(f.Peer), exact(f.Ratio), exact(f.Bar), holds, exact(f.Allocs), strconv.Itoa(f.Runs),
 	}
 }

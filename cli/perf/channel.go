@@ -64,7 +64,10 @@ func (l *Link) channelTrial(e *End, s ChannelSpec, first bool) (r ChannelResult,
 		return r, l.fail(fmt.Errorf("%s: %w", e.name, err))
 	}
 	var mine, theirs measured
-	for _, d := range []time.Duration{0, s.Time / 4, s.Time} {
+	for i, d := range []time.Duration{0, s.Time / 4, s.Time} {
+		if i == 2 {
+			part(d)
+		}
 		if mine, err = m.phase(d); err != nil {
 			return r, l.fail(fmt.Errorf("%s, %s: %w", e.name, s.Via, err))
 		}
@@ -77,6 +80,19 @@ func (l *Link) channelTrial(e *End, s ChannelSpec, first bool) (r ChannelResult,
 	}
 	return s.result(mine, theirs)
 }
+
+// part keeps this end's processor busy for a while, as the other end does with
+// its own: the ends have just woken each other, for which the system may have put
+// both on one processor, and would leave them there as long as they sleep by
+// turns.
+func part(d time.Duration) {
+	for begin := time.Now(); time.Since(begin) < min(d/2, busy); {
+		continue
+	}
+}
+
+// busy is longer than what a system takes to see that a processor is idle.
+const busy = 5 * time.Millisecond
 
 // result puts what both ends say together.
 func (s *ChannelSpec) result(first, second measured) (ChannelResult, error) {

@@ -18,4 +18,11 @@
 // is timed by who takes the messages. A WRITE in a stream goes to the next of a
 // ring of slots; the receiver sees each message, and from time to time writes
 // back how far it is.
+//
+// # Channels
+//
+// [Link.RunChannel] sends messages over channels of any kind, or over a socket,
+// between the same two ends: one by one, each reserved, committed, received and
+// given back on its own; from one to one, from many to one, from one to many. It
+// is told a time, not a number of messages: the last one is empty.
 package perf
