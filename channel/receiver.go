@@ -47,6 +47,8 @@ type Receiver struct {
 	looks bool     // Receive looks for a while with the lock held
 	// streak is how many messages came close behind each other; guarded by mu.
 	streak int
+	rested int // streak at the last rest
+	turns  int // that a rest has
 	pause  pause
 	waiter waiter
 }
@@ -188,9 +190,11 @@ const (
 	// does not come close behind the one before it any more: many less than an answer
 	// takes.
 	patientLooks, closeBehind = 128, 8
-	// manyClose messages close behind each other are a stream, which is left alone for
-	// so many turns of an empty loop, some 200 ns.
-	manyClose, restTurns = 16, 600
+	// manyClose messages close behind each other are a stream. It is left alone for as
+	// many turns of an empty loop, but not for more than mostTurns, some 600 ns, as has
+	// more than fewThere messages be there then, and not manyThere.
+	manyClose, mostTurns = 16, 1800
+	fewThere, manyThere  = 8, 16
 )
 
 // look polls for a while. Where a message is looked for that is being written, the
@@ -199,19 +203,32 @@ const (
 // are there.
 func (r *Receiver) look(d *delivery) error {
 	if r.streak >= manyClose {
-		for range restTurns {
-		}
+		r.rest()
 	}
 	for turn := range patientLooks {
 		if err := r.p.poll(d); !blocked(err) {
 			if turn >= closeBehind {
-				r.streak = 0
+				r.streak, r.rested = 0, 0
 			}
 			return err
 		}
 	}
-	r.streak = 0
+	r.streak, r.rested = 0, 0
 	return ErrWouldBlock
+}
+
+// rest leaves a stream alone, for longer than last time where few messages were
+// there behind that.
+func (r *Receiver) rest() {
+	switch there := r.streak - r.rested; {
+	case there > manyThere:
+		r.turns /= 2
+	case there < fewThere:
+		r.turns = min(r.turns+r.turns/4+64, mostTurns)
+	}
+	r.rested = r.streak
+	for range r.turns {
+	}
 }
 
 // ended is what a receiver says that has no message: io.EOF after the last one of
