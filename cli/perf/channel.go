@@ -86,7 +86,7 @@ func (l *Link) channelTrial(e *End, s ChannelSpec, first bool) (r ChannelResult,
 // both on one processor, and would leave them there as long as they sleep by
 // turns.
 func part(d time.Duration) {
-	for begin := time.Now(); time.Since(begin) < min(d/2, busy); {
+	for begin := time.Now(); time.Since(begin) < min(2*d, busy); {
 		continue
 	}
 }
