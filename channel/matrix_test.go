@@ -125,7 +125,7 @@ func newTrial(t testing.TB, kind *Kind, profile sim.Profile, seed uint64, force 
 	w := newWorld(t, sim.Config{Profile: profile, Seed: seed, Faults: faults})
 	// Messages of several packets, where the network has them.
 	size := min(3*profile.MTU.Bytes(), profile.Caps().MaxMessage) - 64
-	return w.trial(kind, Config{Slots: 4, Size: size, Ring: 8 * profile.MTU.Bytes(), Peers: many, Force: force}, 120)
+	return w.trial(kind, Config{Slots: 4, Size: size, Ring: 8 * profile.MTU.Bytes(), Peers: many, Force: force, Stall: time.Millisecond}, 120)
 }
 
 // trial makes one whose senders send so many messages each.
