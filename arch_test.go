@@ -70,6 +70,9 @@ var imports = map[string][]string{
 	"internal/testenv":     {"internal/peer"},
 	"cli":                  {all, "internal/lab", "internal/peer"},
 	"cmd/heddle":           {"cli"},
+	"examples/broadcast":   {"channel", "verbs/shm"},
+	"examples/queue":       {"channel", "verbs/shm"},
+	"examples/kv":          {"channel", "verbs/shm"},
 }
 
 // testImports is what test files may import beside their package's row: the
@@ -89,7 +92,7 @@ const all = "all packages"
 
 // notInAll are the packages that the program is put together from last, or
 // that belong to tests.
-var notInAll = []string{module, "cli", "cmd/heddle", "internal/lab", "internal/peer", "internal/testenv", "umad/umadtest", "verbs/verbstest"}
+var notInAll = []string{module, "cli", "cmd/heddle", "examples/broadcast", "examples/queue", "examples/kv", "internal/lab", "internal/peer", "internal/testenv", "umad/umadtest", "verbs/verbstest"}
 
 func TestImports(t *testing.T) {
 	faults, err := importFaults(os.DirFS("."))

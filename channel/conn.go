@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Conn is a net.Conn: a stream of bytes each way, over a channel each way. Bytes
-// that were written before Close are read by the peer, who then reads io.EOF.
+// Conn is a net.Conn: a stream of bytes each way, over a Duplex. Bytes that were written
+// before Close are read by the peer, who then reads io.EOF.
 type Conn struct {
 	link  *Link
 	owned bool // the link is closed with the connection
@@ -48,41 +48,20 @@ func (t turn) give() { <-t }
 // Conn makes a connection over a link, with the peer that does so under the same
 // name. Each side receives by the kind that it says; the other one sends by it.
 func (t *Transport) Conn(ctx context.Context, l *Link, name string, kind *Kind, cfg Config) (*Conn, error) {
-	if kind.Senders || kind.Readers {
-		return nil, fmt.Errorf("connection %q over channel %s, which is for many: %w", name, kind.Name, ErrInvalid)
-	}
-	s, err := t.NewSender(kind, cfg)
+	d, err := t.NewDuplex(kind, cfg)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("connection %q: %w", name, err)
 	}
-	r, err := t.NewReceiver(kind, cfg)
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
+	if err := d.Attach(ctx, l, name); err != nil {
+		return nil, errors.Join(err, d.Close())
 	}
-	c := &Conn{
-		link: l, s: s, r: r, reading: make(turn, 1), writing: make(turn, 1), readBy: newDeadline(), writeBy: newDeadline(),
-	}
-	if err := c.attach(ctx, name); err != nil {
-		return nil, errors.Join(err, s.Close(), r.Close())
-	}
-	return c, nil
+	return &Conn{
+		link: l, s: d.s, r: d.r, reading: make(turn, 1), writing: make(turn, 1), readBy: newDeadline(), writeBy: newDeadline(),
+	}, nil
 }
 
-// attach attaches both channels. The names say by which end: the one that dialed
-// the link sends by the first one.
-func (c *Conn) attach(ctx context.Context, name string) error {
-	there, back := name+" >", name+" <"
-	if !c.link.dialed {
-		there, back = back, there
-	}
-	failed := make(chan error, 1)
-	go func() {
-		_, err := c.link.Attach(ctx, there, c.s)
-		failed <- err
-	}()
-	_, err := c.link.Attach(ctx, back, c.r)
-	return errors.Join(err, <-failed)
-}
+// Stats gives the counts of both directions.
+func (c *Conn) Stats() (sent, received Stats) { return c.s.Stats(), c.r.Stats() }
 
 // Read implements net.Conn.
 func (c *Conn) Read(b []byte) (n int, err error) {

@@ -20,6 +20,7 @@ type credits struct {
 	back   uint64 // buffers that were given back, of all time
 	told   uint64 // of those, by the last SEND
 	last   uint64 // the request that it was
+	twin   *twin  // messages tell as well; nil if they do not
 	wr     verbs.SendWR
 }
 
@@ -35,6 +36,9 @@ func (e *end) newCredits() (*credits, error) {
 
 // owed tells whether there is something to tell now.
 func (c *credits) owed() bool {
+	if c.twin != nil {
+		c.told = ahead(c.told, c.twin.told.Load())
+	}
 	news := c.back - c.told
 	return news >= (c.slots+3)/4 || news > 0 && c.came-c.told >= c.slots-c.slots/4
 }
@@ -136,6 +140,17 @@ func (a *allowance) take(p *Peer, wc *verbs.WC) error {
 	}
 	a.back = max(a.back, back)
 	return a.post(p, wc.ID)
+}
+
+// credit takes in what a message tells.
+func (a *allowance) credit(p *Peer, low uint32) error {
+	back := ahead(a.back, low)
+	if back > a.sent {
+		p.lose(fmt.Errorf("credits for %d of %d messages: %w", back, a.sent, ErrInvalid))
+		return p.gone
+	}
+	a.back = back
+	return nil
 }
 
 func (a *allowance) free() error {

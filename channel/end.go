@@ -57,6 +57,7 @@ type end struct {
 	stalls  atomic.Uint64
 	retries atomic.Uint64
 	done    chan struct{} // closed with the end
+	twin    *twin         // what it shares with the other end of a duplex; nil if there is none
 	// limit is the longest message of a sender; 0 where it has to be asked for,
 	// since peers have come or left.
 	limit atomic.Int64

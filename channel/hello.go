@@ -21,6 +21,7 @@ type hello struct {
 	kind     uint16
 	sends    bool // of a sender
 	forced   bool
+	paired   bool // of a duplex whose messages tell of room
 	slots    uint32
 	size     uint32 // the longest message
 	ring     uint64
@@ -47,6 +48,9 @@ func (h *hello) bytes() (b []byte) {
 	if h.forced {
 		flags |= 2
 	}
+	if h.paired {
+		flags |= 4
+	}
 	le := binary.LittleEndian
 	b = le.AppendUint16(b, h.kind)
 	b = append(b, flags)
@@ -72,12 +76,12 @@ func parseHello(b []byte) (*hello, error) {
 	}
 	le := binary.LittleEndian
 	h := &hello{
-		kind: le.Uint16(b), sends: b[2]&1 != 0, forced: b[2]&2 != 0,
+		kind: le.Uint16(b), sends: b[2]&1 != 0, forced: b[2]&2 != 0, paired: b[2]&4 != 0,
 		slots: le.Uint32(b[3:]), size: le.Uint32(b[7:]), ring: le.Uint64(b[11:]), salt: le.Uint64(b[19:]), slot: le.Uint32(b[27:]),
 	}
 	n := int(b[31])
 	switch {
-	case b[2] > 3:
+	case b[2] > 7:
 		return nil, bad("unknown flags")
 	case n > maxRegions:
 		return nil, bad(fmt.Sprintf("%d regions", n))

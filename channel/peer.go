@@ -60,7 +60,7 @@ func (p *Peer) create() (err error) {
 	}
 	p.depth, p.inline = uint64(max(q.send, 1)), p.qp.Attr().Inline
 	p.quarter = (p.depth + 3) / 4
-	h := hello{kind: uint16(e.kind.Number), forced: e.cfg.Force, endpoint: p.qp.Endpoint()}
+	h := hello{kind: uint16(e.kind.Number), forced: e.cfg.Force, paired: e.twin != nil, endpoint: p.qp.Endpoint()}
 	_, h.sends = e.proto.(sending)
 	e.proto.offer(p, &h)
 	p.words = h.bytes()
@@ -112,6 +112,8 @@ func (p *Peer) fits(h *hello) error {
 		return fmt.Errorf("both sides send, or both receive: %w", ErrInvalid)
 	case h.forced != p.end.cfg.Force:
 		return fmt.Errorf("one side only is forced: %w", ErrInvalid)
+	case h.paired != (p.end.twin != nil):
+		return fmt.Errorf("one side only is a duplex: %w", ErrInvalid)
 	}
 	return nil
 }

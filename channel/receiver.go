@@ -139,6 +139,9 @@ func (r *Receiver) release(m Message) {
 	h.next, r.spare = r.spare, h
 	if !r.closed.Load() {
 		r.p.release(h.token)
+		if r.twin != nil {
+			r.twin.back.Store(r.p.(returning).back())
+		}
 	}
 	r.unuse()
 }
@@ -173,6 +176,15 @@ func (r *Receiver) tryReceive(patient bool) (Message, error) {
 	}
 	if err != nil {
 		return Message{}, r.ended(err)
+	}
+	if r.twin != nil {
+		if err := r.hear(h); err != nil {
+			r.p.release(h.token)
+			if p := r.peers[h.source]; p != nil {
+				p.lose(err)
+			}
+			return Message{}, err
+		}
 	}
 	r.spare = h.next
 	r.received++

@@ -129,6 +129,20 @@ func (s *ringSender) lend(room uint64, n, requests int) ([]byte, error) {
 	return s.stage.take(n)
 }
 
+// credit takes in how far the peer has given back, in units of 8 bytes.
+func (s *ringSender) credit(back uint32) error {
+	if s.peer == nil || s.peer.gone != nil {
+		return nil // reserve tells
+	}
+	head := ahead(s.head.value, back)
+	if head*8 > s.pos {
+		s.peer.lose(fmt.Errorf("a head at %d, where %d bytes were sent: %w", head*8, s.pos, ErrInvalid))
+		return s.peer.gone
+	}
+	s.head.value, s.until = head, head*8+s.length
+	return nil
+}
+
 // write sends n bytes of the stage to an offset of the ring.
 func (s *ringSender) write(offset uint64, n int) error {
 	s.wr.RemoteAddr = s.ring.addr + offset
@@ -271,6 +285,11 @@ func (r *ringReceiver) moved() {
 		r.publish()
 	}
 }
+
+func (r *ringReceiver) back() uint32 { return uint32(r.ledger.head / 8) }
+
+// pair changes nothing: nobody is told of the head.
+func (r *ringReceiver) pair(*twin) {}
 
 // publish tells how far all was given back.
 func (r *ringReceiver) publish() {

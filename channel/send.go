@@ -133,6 +133,13 @@ func (s *creditSender) commit(n int, imm *uint32) error {
 	return err
 }
 
+func (s *creditSender) credit(back uint32) error {
+	if s.peer == nil || s.peer.gone != nil {
+		return nil // reserve tells
+	}
+	return s.allowance.credit(s.peer, back)
+}
+
 func (s *creditSender) free() error { return errors.Join(s.sendSender.free(), s.allowance.free()) }
 
 // sendReceiver is the receiver of Send/Recv.
@@ -203,6 +210,10 @@ func (r *sendReceiver) release(slot uint64) {
 		r.credits.tell(r.peer)
 	}
 }
+
+func (r *sendReceiver) back() uint32 { return uint32(r.credits.back) }
+
+func (r *sendReceiver) pair(t *twin) { r.credits.twin = t }
 
 // watch looks again where credits wait for others that are under way: the sender
 // may need them, and nothing that the receiver waits for would come.

@@ -49,6 +49,9 @@ type Sender struct {
 	leased int      // bytes of the lease that is out, -1 if none is
 	pause  pause
 	imm    uint32 // of the message that is committed
+	beside int    // bytes of each message that are not the caller's
+	told   []byte // the message of the lease that is out, of a duplex
+	heard  uint32 // as far as it was taken in
 }
 
 // NewSender makes a sender, which has no peer yet. The error is a *Refusal where
@@ -87,7 +90,7 @@ func (s *Sender) MaxMessage() int {
 
 // longest is the longest message, asked for anew.
 func (s *Sender) longest() int {
-	n := s.p.most()
+	n := max(s.p.most()-s.beside, 0)
 	s.limit.Store(int64(n))
 	return n
 }
@@ -178,9 +181,17 @@ func (s *Sender) tryReserve(n int) ([]byte, error) {
 			return nil, err
 		}
 	}
-	b, err := s.p.reserve(n)
+	if s.twin != nil {
+		if err := s.listen(); err != nil {
+			return nil, err
+		}
+	}
+	b, err := s.p.reserve(n + s.beside)
 	if err != nil {
 		return nil, err
+	}
+	if s.twin != nil {
+		s.told, b = b, b[s.beside:]
 	}
 	s.leased = n
 	s.use()
@@ -301,13 +312,20 @@ func (s *Sender) tryCommit(n int, imm *uint32, more bool) error {
 			return err
 		}
 	}
+	var told uint32
+	if s.twin != nil {
+		told = s.tell()
+	}
 	var err error
 	if more && s.batch != nil {
-		err = s.batch.commitMore(n)
+		err = s.batch.commitMore(n + s.beside)
 	} else {
-		err = s.p.commit(n, imm)
+		err = s.p.commit(n+s.beside, imm)
 	}
 	if err == nil {
+		if s.twin != nil {
+			s.hasTold(told)
+		}
 		s.committed++
 		s.bytes += uint64(n)
 	}
