@@ -296,7 +296,7 @@ func roomOf(t *testing.T, kind *Kind, profile sim.Profile) (s, r [verbs.OpRecvWr
 
 // TestDuplexMisfits: a duplex has a duplex at the other side.
 func TestDuplexMisfits(t *testing.T) {
-	a, b := shmTransport(t), shmTransport(t)
+	a, b := liveTransport(t), liveTransport(t)
 	d, err := a.NewDuplex(&ringBell, Config{Linger: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -97,6 +97,12 @@ func (w *waiter) checks() bool {
 
 // wait waits until there is what w looks for. It is for one goroutine at a time.
 func (p *poller) wait(ctx context.Context, w *waiter) error {
+	if w.checks() {
+		return w.err
+	}
+	// Who was woken by what came before has waited for this processor, and the
+	// device would keep it for as long as it looks, and then for a while asleep.
+	runtime.Gosched()
 	if w.checks() || p.isLed() && w.spun() {
 		return w.err
 	}
