@@ -70,11 +70,13 @@ func run(ctx context.Context, out io.Writer) error {
 	close(stop)
 	all.Wait()
 	for i, report := range reports {
-		fmt.Fprintf(out, "reader %d: %s\n", i, report)
+		if _, err := fmt.Fprintf(out, "reader %d: %s\n", i, report); err != nil {
+			return err
+		}
 	}
 	s := log.Stats()
-	fmt.Fprintf(out, "the log: %d lines, %d requests for them\n", s.Messages, s.Credits)
-	return nil
+	_, err = fmt.Fprintf(out, "the log: %d lines, %d requests for them\n", s.Messages, s.Credits)
+	return err
 }
 
 // reader makes one more, on a transport of its own.

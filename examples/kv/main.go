@@ -60,7 +60,7 @@ func run(ctx context.Context, name string, n int, out io.Writer) error {
 	}
 	err = errors.Join(err, caller.Close(), server.Close())
 	if err == nil {
-		fmt.Fprintf(out, "%s: %d operations, %.0f a second; %d requests for room, %d told by messages\n",
+		_, err = fmt.Fprintf(out, "%s: %d operations, %.0f a second; %d requests for room, %d told by messages\n",
 			name, 2*n, float64(2*n)/took.Seconds(), stats.Credits, stats.Carried)
 	}
 	return err

@@ -69,9 +69,9 @@ func run(ctx context.Context, out io.Writer) error {
 		}
 	}
 	s := queue.Stats()
-	fmt.Fprintf(out, "%d tasks of %d producers, %d of each, sum %d\n", s.Messages, producers, done[0], sum)
-	fmt.Fprintf(out, "%.0f tasks a second; %d KiB of the worker's memory for all\n", float64(s.Messages)/took.Seconds(), s.Memory>>10)
-	return nil
+	_, err = fmt.Fprintf(out, "%d tasks of %d producers, %d of each, sum %d\n%.0f tasks a second; %d KiB of the worker's memory for all\n",
+		s.Messages, producers, done[0], sum, float64(s.Messages)/took.Seconds(), s.Memory>>10)
+	return err
 }
 
 // producer makes one more, on a transport of its own.
