@@ -31,6 +31,9 @@ func consoleStatus(s *Subnet, args []string) (string, error) {
 		fmt.Fprintf(w, "ports\t%s\n", portStates(st.Ports))
 		fmt.Fprintf(w, "SM LID\t%s\n", smLIDs(st.SMLIDs))
 		fmt.Fprintf(w, "packets\t%d sent, %d delivered, %d lost (%d for nobody, %d at full queues)\n", n.Sent, n.Delivered, n.Lost, n.Unclaimed, n.QueueFull)
+		if d := &st.Data; d.Sent > 0 {
+			fmt.Fprintf(w, "data\t%d sent, %d copied, %d delivered, %d lost%s\n", d.Sent, d.Copied, d.Delivered, d.AllLost(), d.why())
+		}
 		fmt.Fprintf(w, "SMPs\t%d answered\n", n.SMPs)
 		fmt.Fprintf(w, "traps\t%d sent, %d outstanding\n", n.Traps, st.Traps)
 		fmt.Fprintf(w, "clients\t%d\n", len(st.Clients))

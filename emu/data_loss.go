@@ -1,6 +1,9 @@
 package emu
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Loss is why a data packet, or one copy of a multicast packet, came to
 // nothing. Each is counted in Data.Lost and, as far as there is one, in a
@@ -73,6 +76,20 @@ func (d *Data) AllLost() (n uint64) {
 		n += lost
 	}
 	return n
+}
+
+// why lists the losses for people, in brackets.
+func (d *Data) why() string {
+	var parts []string
+	for why, n := range d.Lost {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %v", n, Loss(why)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // lost counts a loss that happened at a port: where a packet came in, or where

@@ -3,6 +3,7 @@ package emu_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -203,8 +204,43 @@ func TestLoadProperty(t *testing.T) {
 		if err := n.credits(true); err != nil {
 			t.Fatal(err)
 		}
+		if c := s.Deadlock(); c != nil {
+			t.Fatalf("deadlock in an empty network: %v", c)
+		}
 		n.settled()
 	})
+}
+
+// TestDeadlockProperty: where packets may wait for ever, a deadlock is found if
+// and only if some of them do.
+func TestDeadlockProperty(t *testing.T) {
+	stuck, free := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		f := topologyOf(t, rapid.SampledFrom([]string{"ring:n=6,e=2", "torus:4x4", "fat-tree:k=4", "random:switches=8,degree=3,hosts=2"}).Draw(t, "fabric"))
+		groups := []fabric.Group{{Members: f.EndPorts()}, {Members: f.EndPorts()[:4]}}
+		n := newNet(t, f, emu.Config{VLs: 2, Wire: &emu.Wire{Cable: 25, Switch: 90, Buffer: 5 << 10}}, "fulb", groups, 20)
+		for i := range rapid.IntRange(50, 300).Draw(t, "packets") {
+			to := n.lid[rapid.SampledFrom(n.ends).Draw(t, "to")]
+			if k := rapid.IntRange(0, 5).Draw(t, "group"); k < 2 {
+				to = ib.LID(n.mlids[k])
+			}
+			n.send(rapid.SampledFrom(n.ends).Draw(t, "from"), datagram{to: to, number: uint64(i), size: 4096, sl: ib.SL(i % 2)})
+		}
+		drain(n.subnet)
+		d := n.subnet.Data()
+		waiting, cycle := d.Sent+d.Copied-d.Delivered-d.AllLost(), n.subnet.Deadlock()
+		if (waiting > 0) != (cycle != nil) {
+			t.Fatalf("%d packets wait; deadlock: %v", waiting, cycle)
+		}
+		if waiting > 0 {
+			stuck++
+		} else {
+			free++
+		}
+	})
+	if stuck == 0 || free == 0 {
+		t.Errorf("%d deadlocks, %d without", stuck, free)
+	}
 }
 
 func (n *dataNet) credits(idle bool) error {
@@ -252,7 +288,11 @@ func TestDataThroughManagersTables(t *testing.T) {
 		before := p.extended(12, 4)
 		n.send(n.ends[0], datagram{to: 0xC001, number: 7, size: 100})
 		n.send(n.ends[0], datagram{to: 3, number: 8, size: 100})
+		n.send(n.ends[0], datagram{to: 60})
 		drain(n.subnet)
+		if answer, err := n.subnet.Console("status"); err != nil || !strings.Contains(answer, "3 sent, 1 copied, 3 delivered, 1 lost (1 no route)") {
+			t.Errorf("%s, %v", answer, err)
+		}
 		if !sameEnds(n.got[7], n.ends[1:]) || !slices.Equal(n.got[8], n.ends[2:]) {
 			t.Fatalf("came to %v", n.got)
 		}

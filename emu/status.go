@@ -31,6 +31,7 @@ type Status struct {
 	// Traps are those that are repeated until somebody represses them.
 	Traps int
 	Stats Stats
+	Data  Data
 	// Faults tells of each fault in force in a line, those of all links first,
 	// then those of links, nodes and ports.
 	Faults []string
@@ -47,7 +48,7 @@ type ClientStatus struct {
 // Status tells what the subnet is like now.
 func (s *Subnet) Status() Status {
 	st := Status{
-		Time: s.now, Traps: len(s.traps.open), Stats: s.stats, Clients: s.clientStatus(),
+		Time: s.now, Traps: len(s.traps.open), Stats: s.stats, Data: s.data.stats, Clients: s.clientStatus(),
 		Switches: len(s.fabric.Switches()), Adapters: len(s.fabric.Adapters()), Routers: len(s.fabric.Routers()),
 		Ports: map[mad.PortState]int{}, SMLIDs: map[ib.LID]int{}, Faults: s.faults(),
 	}
