@@ -268,7 +268,7 @@ func TestProcesses(t *testing.T) {
 	c := newCompany(t, 1)
 	j := job{Slots: 8, Size: 2000, Ring: 16 << 10, Span: patience, Most: 1000}
 	if onKernel() {
-		j.Most = 30
+		j.Most = 50
 	}
 	for _, kind := range Kinds() {
 		for _, sends := range []bool{true, false} {

@@ -18,8 +18,18 @@ func localListener(t testing.TB) net.Listener {
 }
 
 // TestConn holds connections against what net.Conn promises.
-func TestConn(t *testing.T) {
-	a, b := liveTransport(t), liveTransport(t)
+func TestConn(t *testing.T) { testConn(t, liveTransport(t), liveTransport(t)) }
+
+// TestPlainConn does so with nothing asserted of the device, where another kind of
+// channel is the best one.
+func TestPlainConn(t *testing.T) {
+	testConn(t, transportOn(t, liveDevice(t)), transportOn(t, liveDevice(t)))
+}
+
+func testConn(t *testing.T, a, b *Transport) {
+	kind, err := StreamKind(&a.caps)
+	must(t, err)
+	t.Logf("streams go over %s", kind.Name)
 	l := a.ListenConn(localListener(t), LinkConfig{}, func(err error) { t.Errorf("refused: %v", err) })
 	defer l.Close()
 	nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {

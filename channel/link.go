@@ -140,7 +140,12 @@ func (l *Link) join(ctx context.Context, name string, s *slot, p *Peer) error {
 		return errors.Join(err, l.tell(name, err))
 	}
 	// They may have told already that they failed, and wait for nobody.
-	ours := p.Attach(ctx, theirs)
+	up, cancel := l.whileUp(ctx)
+	ours := p.Attach(up, theirs)
+	cancel()
+	if ended := l.Err(); ours != nil && ended != nil {
+		return fmt.Errorf("%w: %w", ended, ours)
+	}
 	if ours == nil {
 		l.adopt(s, p) // once they know, they may send all, and finish
 	}
@@ -152,6 +157,20 @@ func (l *Link) join(ctx context.Context, name string, s *slot, p *Peer) error {
 		return err
 	}
 	return outcome
+}
+
+// whileUp is a context that ends with the link as well: a device may wait for a peer
+// to connect that has died.
+func (l *Link) whileUp(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-l.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // tell has the peer know what came of an Attach.

@@ -239,6 +239,36 @@ func TestFinishAtOnce(t *testing.T) {
 	}
 }
 
+// TestAttachToDead: who attaches to a peer that dies after it has made its offer, and
+// never connects, learns of it, whichever of the two waits for the other.
+func TestAttachToDead(t *testing.T) {
+	for range 8 {
+		a, b := ends(t)
+		l := newLink(b, false)
+		r, err := liveTransport(t).NewReceiver(&ringBell, Config{})
+		must(t, err)
+		s, err := liveTransport(t).NewSender(&ringBell, Config{Linger: 1})
+		must(t, err)
+		p, err := s.Invite()
+		must(t, err)
+		failed := make(chan error, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		go func() { failed <- second(l.Attach(ctx, "x", r)) }()
+		_, _, _, err = readFrame(a)
+		must(t, err)
+		offer, err := frameOf(offerFrame, "x", p.Hello())
+		must(t, err)
+		_, err = a.Write(offer)
+		must(t, err)
+		must(t, a.Close())
+		if err := <-failed; !errors.Is(err, ErrPeerGone) {
+			t.Errorf("%v, want ErrPeerGone", err)
+		}
+		cancel()
+		must(t, errors.Join(l.Close(), r.Close(), s.Close()))
+	}
+}
+
 // overLinks are the kinds with one peer at each end.
 func overLinks() (kinds []*Kind) {
 	for _, k := range Kinds() {

@@ -34,7 +34,8 @@ const patience = 20 * time.Second
 // liveTests are those that TestKernel runs on a device of the kernel.
 var liveTests = []string{
 	"TestLiveDelivery", "TestLiveRefusals", "TestLivePressure", "TestLivePeerGone",
-	"TestConn", "TestDrain", "TestLinkBreaks", "TestAttachMisfits", "TestCalls", "TestCallIsLeft", "TestProcesses",
+	"TestConn", "TestPlainConn", "TestDrain", "TestFinishAtOnce", "TestLinkBreaks", "TestAttachMisfits", "TestAttachToDead", "TestPeerMemory", "TestStats",
+	"TestCalls", "TestCallIsLeft", "TestProcesses",
 }
 
 // TestKernel runs the tests of real devices over libibverbs, in a virtual machine
@@ -153,7 +154,7 @@ func TestLiveRefusals(t *testing.T) {
 func TestLiveDelivery(t *testing.T) {
 	messages := uint64(400)
 	if onKernel() {
-		messages = 40
+		messages = 80
 	}
 	for _, kind := range Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
