@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,7 @@ func TestSharedOwed(t *testing.T) {
 					if b.s.leased >= 0 {
 						Lease{s: b.s}.Abort()
 					}
+					b.waitPaid(b.s)
 				default:
 					end(t, b.s, &lease)
 				}
@@ -135,6 +137,23 @@ func TestSharedOwed(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// waitPaid waits for what is paid in the background, in real time.
+func (w *world) waitPaid(s *Sender) {
+	w.t.Helper()
+	for start := time.Now(); ; w.net.Step() {
+		s.mu.Lock()
+		paying := senderOf(s).paying
+		s.mu.Unlock()
+		if !paying {
+			return
+		}
+		if time.Since(start) > patience {
+			w.t.Fatal("it is not paid")
+		}
+		runtime.Gosched()
 	}
 }
 
