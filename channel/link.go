@@ -323,6 +323,12 @@ func (l *Link) write(kind frameType, name string, body []byte) error {
 	if err := l.conn.SetWriteDeadline(time.Now().Add(handshakeTime)); err != nil {
 		return err
 	}
-	_, err = l.conn.Write(b)
-	return err
+	switch _, err = l.conn.Write(b); {
+	case err == nil:
+		return nil
+	case errors.Is(err, net.ErrClosed):
+		return ErrClosed
+	default: // what the peer said last may not have been read yet
+		return fmt.Errorf("%w: %w", ErrPeerGone, err)
+	}
 }
