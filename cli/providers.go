@@ -8,11 +8,12 @@ import (
 	"heddle/verbs"
 	"heddle/verbs/shm"
 	"heddle/verbs/sim"
+	"heddle/verbs/soft"
 )
 
 // providers is the registry of the kinds of devices.
 func providers() []verbs.Provider {
-	return append([]verbs.Provider{simulated{}, shm.Provider{}}, providersOfLibraries()...)
+	return append([]verbs.Provider{simulated{}, shm.Provider{}, soft.Provider{}}, providersOfLibraries()...)
 }
 
 // simulated is the kind "sim": for each sort of network a device, on a network of

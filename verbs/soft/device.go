@@ -51,6 +51,22 @@ func (d *Device) Open() (verbs.Context, error) {
 	return o, nil
 }
 
+// Stats counts packets, and what went wrong with them.
+type Stats = engine.Stats
+
+// Stats counts since the device was opened.
+func (d *Device) Stats() Stats {
+	d.mu.Lock()
+	p := d.port
+	d.mu.Unlock()
+	if p == nil {
+		return Stats{}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.engine.Stats
+}
+
 // leave closes the port with its last context.
 func (d *Device) leave() error {
 	d.mu.Lock()

@@ -1,6 +1,40 @@
 // Package soft is an RDMA device made of software: the transport of InfiniBand
 // (RC, UC and UD) over whatever carries its packets.
 //
-//	Link    what a device sends its packets by; the device knows nothing else of it
-//	Port    a port of an InfiniBand subnet, real or emulated, of which a Link is made
+//	Link      what a device sends its packets by; the device knows nothing else of it
+//	Provider  devices on the addresses of the host, which speak RoCEv2 over UDP
+//	OnPort    a device on a port of an InfiniBand subnet, real or emulated
+//	Network   devices in virtual time, whose packets get lost, come twice and late
+//
+// # What it does
+//
+// SEND, WRITE, READ and atomics, immediates, inline data, SRQs, multicast, all as
+// package verbs has them; no memory windows, and no device memory. Any RoCEv2
+// device is a peer on the wire. A QP's Endpoint is a form of this package's own.
+//
+// A WRITE's bytes come in any order, its last word at the end; READs are fetched
+// in ascending order, and atomics are atomic with the CPU's. Timeouts and RNR
+// timers are those of QPAttr. Acknowledgements carry no credits: a sender without
+// receives at its peer learns of it by an RNR NAK.
+//
+// # RoCEv2
+//
+// Fragments are forbidden, and packets with a wrong ICRC are dropped. A socket
+// does not tell the identification of an IPv4 packet, which the ICRC covers: it is
+// found out, at the price of 16 of the CRC's 32 bits. IPv6 has nothing of the kind.
+// Address translation between peers breaks the ICRC. Groups are IPv4 ones as
+// ::ffff:a.b.c.d or ff0e::ffff:a.b.c.d, or IPv6 ones; the kernel joins them by
+// IGMP or MLD.
+//
+// # Goroutines and time
+//
+// A device has a goroutine for each socket, and a timer for all its QPs. One lock
+// guards it; packets are sent under it by the call that made them. A CQ that is
+// polled in vain again and again looks for packets itself, so that programs that
+// never sleep get theirs on few CPUs.
+//
+// # Debugging
+//
+// Device.Stats counts packets and retransmissions. tshark dissects what is on the
+// wire (port 4791).
 package soft

@@ -111,7 +111,8 @@ func (m *mr) Close() error {
 // cq is a completion queue.
 type cq struct {
 	*queue.CQ
-	ctx *opened
+	ctx   *opened
+	empty int // polls that found nothing; of who polls
 
 	qps    []*qp // guarded by port.mu, as closed
 	closed bool
@@ -142,19 +143,36 @@ func (q *cq) overrun() {
 	}
 }
 
-// Poll implements verbs.CQ. Where time is virtual, an empty one lets it go on.
+// patience is how often a CQ is polled in vain before its user looks for packets:
+// more often than who goes to sleep does.
+const patience = 16
+
+// Poll implements verbs.CQ. Where it is empty, it lets virtual time go on, or from
+// time to time looks for packets itself.
 func (q *cq) Poll(into []verbs.WC) (n int, err error) {
 	n, err = q.CQ.Poll(into)
-	if q.ctx.port.net == nil || n > 0 || err != nil || len(into) == 0 || !q.ctx.port.net.Step() {
+	if n > 0 || err != nil || len(into) == 0 {
+		q.empty = 0
 		return n, err
+	}
+	p := q.ctx.port
+	q.empty++
+	switch {
+	case p.net != nil:
+		p.net.Step()
+	case p.poller != nil && q.empty%patience == 0:
+		p.poller.poll()
+	default:
+		return 0, nil
 	}
 	return q.CQ.Poll(into)
 }
 
 // Wait implements verbs.CQ.
 func (q *cq) Wait(ctx context.Context) error {
-	if n := q.ctx.port.net; n != nil {
-		return n.wait(ctx, q.Happened)
+	p := q.ctx.port
+	if p.net != nil {
+		return p.net.wait(ctx, q.Happened)
 	}
 	return q.CQ.Wait(ctx)
 }

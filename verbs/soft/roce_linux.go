@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -39,7 +40,10 @@ type roce struct {
 	receive func([]Packet)
 	one     sync.Mutex // receive is called
 	tasks   sync.WaitGroup
-	damaged atomic.Uint64 // packets with a wrong ICRC
+
+	list      sync.Mutex // the receivers change
+	receivers atomic.Pointer[[]*receiver]
+	damaged   atomic.Uint64 // packets with a wrong ICRC
 
 	mu     sync.Mutex
 	groups map[ib.MGID]*net.UDPConn // guarded by mu, as closed
@@ -70,7 +74,7 @@ func listen(a netip.Addr) (Link, error) {
 	}
 	l.out.make(l, raw)
 	l.attr = LinkAttr{
-		Layer: verbs.LinkEthernet, State: verbs.PortActive, GUID: ib.GUID(0x0200_0000_0000_0000) | gidOf(a).GUID()>>8,
+		Layer: verbs.LinkEthernet, State: verbs.PortActive, GUID: 0x0200_0000_0000_0000 | gidOf(a).GUID()&(1<<56-1),
 		MTU: pathMTU(dev.MTU), PKeys: []ib.PKey{ib.DefaultPKey}, Port: l.own,
 		GIDs: []verbs.GIDEntry{{GID: gidOf(a), Type: verbs.GIDRoCEv2, Device: dev.Name}},
 	}
@@ -163,8 +167,35 @@ func (l *roce) listenOn(conn *net.UDPConn, local ib.GID, to netip.Addr) error {
 		return fmt.Errorf("RoCEv2: %w", err)
 	}
 	r := newReceiver(l, raw, local, to)
-	l.tasks.Go(r.run)
+	l.tasks.Go(func() {
+		r.run()
+		l.update(func(list []*receiver) []*receiver {
+			return slices.DeleteFunc(list, func(x *receiver) bool { return x == r })
+		})
+	})
+	l.update(func(list []*receiver) []*receiver { return append(list, r) })
 	return nil
+}
+
+// update changes the list of receivers, of which pollers have copies.
+func (l *roce) update(change func([]*receiver) []*receiver) {
+	l.list.Lock()
+	defer l.list.Unlock()
+	var list []*receiver
+	if old := l.receivers.Load(); old != nil {
+		list = slices.Clone(*old)
+	}
+	list = change(list)
+	l.receivers.Store(&list)
+}
+
+// poll implements poller.
+func (l *roce) poll() {
+	if list := l.receivers.Load(); list != nil {
+		for _, r := range *list {
+			r.poll()
+		}
+	}
 }
 
 // Send implements Link.

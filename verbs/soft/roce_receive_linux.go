@@ -5,6 +5,8 @@ package soft
 import (
 	"encoding/binary"
 	"net/netip"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -19,20 +21,23 @@ const (
 	receiveBytes    = 65536
 )
 
-// receiver receives from one socket.
+// receiver receives from one socket: by a goroutine that waits for it, or by who
+// polls meanwhile.
 type receiver struct {
 	link  *roce
 	raw   syscall.RawConn
 	local ib.GID     // what the packets are for
 	to    netip.Addr // and its address
+	ended atomic.Bool // the socket is of no use any more
+	wait  func(fd uintptr) bool
+	look  func(fd uintptr)
 
-	messages [receiveMessages]unix.Mmsghdr
+	mu       sync.Mutex
+	messages [receiveMessages]unix.Mmsghdr // guarded by mu, as all below
 	vectors  [receiveMessages]unix.Iovec
 	names    [receiveMessages]unix.RawSockaddrInet6
 	controls [receiveMessages][64]byte
 	memory   []byte
-	count    int
-	errno    syscall.Errno
 	packets  []Packet
 }
 
@@ -41,23 +46,33 @@ func newReceiver(l *roce, raw syscall.RawConn, local ib.GID, to netip.Addr) *rec
 	for i := range r.messages {
 		r.vectors[i] = unix.Iovec{Base: &r.memory[i*receiveBytes], Len: receiveBytes}
 	}
+	r.wait, r.look = r.readable, r.try
 	return r
 }
 
 // run receives until the socket is closed.
 func (r *receiver) run() {
-	for {
-		r.prepare()
-		if r.raw.Read(r.read) != nil || r.errno != 0 && r.errno != unix.EINTR && r.errno != unix.ECONNREFUSED {
+	for !r.ended.Load() {
+		if r.raw.Read(r.wait) != nil {
 			return
 		}
-		r.packets = r.packets[:0]
-		for i := range r.count {
-			r.message(i)
-		}
-		if len(r.packets) > 0 {
-			r.link.give(r.packets)
-		}
+	}
+}
+
+// readable is called when there may be something; false is to wait until there is.
+func (r *receiver) readable(fd uintptr) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.read(fd)
+}
+
+// poll receives what is there, unless somebody does already.
+func (r *receiver) poll() { _ = r.raw.Control(r.look) } // a closed socket has nothing
+
+func (r *receiver) try(fd uintptr) {
+	if r.mu.TryLock() {
+		defer r.mu.Unlock()
+		r.read(fd)
 	}
 }
 
@@ -72,14 +87,28 @@ func (r *receiver) prepare() {
 	}
 }
 
-// read is called when there is something; false is to wait until there is.
+// read gives the device what is there; false is that there was nothing. Mu is held.
 func (r *receiver) read(fd uintptr) bool {
+	r.prepare()
 	n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&r.messages[0])), receiveMessages, unix.MSG_DONTWAIT, 0, 0)
-	r.count, r.errno = int(n), errno
-	if errno != 0 {
-		r.count = 0
+	switch errno {
+	case 0:
+	case unix.EAGAIN:
+		return false
+	case unix.EINTR, unix.ECONNREFUSED:
+		return true
+	default:
+		r.ended.Store(true)
+		return true
 	}
-	return errno != unix.EAGAIN
+	r.packets = r.packets[:0]
+	for i := range int(n) {
+		r.message(i)
+	}
+	if len(r.packets) > 0 {
+		r.link.give(r.packets)
+	}
+	return true
 }
 
 // message takes a message apart into packets.

@@ -20,6 +20,7 @@ type port struct {
 	net     *Network // nil for real time
 	begin   time.Time
 	regions queue.Regions
+	poller  poller // the link, where it can be polled; nil otherwise
 
 	mu     sync.Mutex
 	engine *engine.Engine // guarded by mu, as all below
@@ -29,6 +30,10 @@ type port struct {
 	news   chan struct{} // closed when packets came; nil where nobody waits
 	shut   bool
 }
+
+// poller is a Link on which who waits can look for packets at once: those who poll
+// a CQ again and again would keep the goroutine of the link from running.
+type poller interface{ poll() }
 
 func newPort(name string, link Link, n *Network) (*port, error) {
 	p := &port{name: name, link: link, net: n, begin: time.Now()}
@@ -40,6 +45,7 @@ func newPort(name string, link Link, n *Network) (*port, error) {
 		p.timer = time.AfterFunc(time.Hour, func() { p.expired(0) })
 		p.timer.Stop()
 	}
+	p.poller, _ = link.(poller)
 	if err := link.Start(p.receive); err != nil {
 		return nil, errors.Join(err, link.Close())
 	}
