@@ -19,13 +19,14 @@ type port struct {
 	net   *subnet
 	lid   ib.LID
 	queue chan []byte
+	free  chan []byte // of what was received
 	ended chan struct{}
 }
 
 func newSubnet() *subnet {
 	n := &subnet{}
 	for i := range n.ports {
-		n.ports[i] = &port{net: n, lid: ib.LID(i + 1), queue: make(chan []byte, 4096)}
+		n.ports[i] = &port{net: n, lid: ib.LID(i + 1), queue: make(chan []byte, 4096), free: make(chan []byte, 4096)}
 	}
 	return n
 }
@@ -43,8 +44,13 @@ func (p *port) Transmit(packets [][]byte) {
 		to := uint16(b[2])<<8 | uint16(b[3])
 		for _, q := range p.net.ports {
 			if uint16(q.lid) == to || ib.MLID(to).IsValid() && q != p {
+				var c []byte
 				select {
-				case q.queue <- append([]byte(nil), b...):
+				case c = <-q.free:
+				default:
+				}
+				select {
+				case q.queue <- append(c[:0], b...):
 				default:
 				}
 			}
@@ -61,11 +67,16 @@ func (p *port) Receive(f func([][]byte)) {
 	p.ended = make(chan struct{})
 	go func() {
 		defer close(p.ended)
-		for b := range p.queue {
-			if b == nil {
+		one := make([][]byte, 1)
+		for one[0] = range p.queue {
+			if one[0] == nil {
 				return
 			}
-			f([][]byte{b})
+			f(one)
+			select {
+			case p.free <- one[0]:
+			default:
+			}
 		}
 	}()
 }

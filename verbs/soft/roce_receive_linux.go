@@ -26,8 +26,8 @@ const (
 type receiver struct {
 	link  *roce
 	raw   syscall.RawConn
-	local ib.GID     // what the packets are for
-	to    netip.Addr // and its address
+	local ib.GID      // what the packets are for
+	to    netip.Addr  // and its address
 	ended atomic.Bool // the socket is of no use any more
 	wait  func(fd uintptr) bool
 	look  func(fd uintptr)
