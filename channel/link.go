@@ -280,6 +280,8 @@ func (l *Link) end(err error) {
 		err = ErrClosed
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		err = ErrPeerGone
+	case !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrPeerGone):
+		err = fmt.Errorf("%w: %w", ErrPeerGone, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
