@@ -180,6 +180,9 @@ func (o *opened) sleep(ctx context.Context, done look) error {
 		}
 		o.bell.sleeps.Add(1)
 		futexWait(o.bell.word, count, longest)
+		if ok, _, err := done(false); ok || err != nil { // without the barrier of doze
+			return err
+		}
 	}
 }
 

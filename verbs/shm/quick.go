@@ -3,14 +3,15 @@
 package shm
 
 import (
+	"encoding/binary"
 	"sync/atomic"
 	"unsafe"
 
 	"heddle/verbs"
 )
 
-// What is posted and taken most often goes by a short way here: a WRITE or a SEND
-// of a few bytes to a peer that is known, with nothing before it that waits; a
+// What is posted and taken most often goes by a short way here: a WRITE, a READ, an
+// atomic or a SEND of a few bytes to a peer that is known, with nothing before it that waits; a
 // SEND that is in one piece, to a buffer in one piece. Everything else is left to
 // post and drain, and whatever is not as it should be.
 
@@ -53,6 +54,9 @@ func (q *pair) quick(wr *verbs.SendWR) bool {
 	if l == nil || q.now() != verbs.RTS || q.attr.Type != verbs.RC || l.out.fail.Load() != 0 || l.out.rnr.Load() != 0 {
 		return false
 	}
+	if wr.Op.Reads() {
+		return q.quickFetch(l, wr)
+	}
 	var data []byte
 	switch {
 	case wr.Flags&verbs.Inline != 0:
@@ -94,13 +98,52 @@ func (q *pair) quickWrite(l *link, wr *verbs.SendWR, data []byte) bool {
 	}
 	placeOne(b, data)
 	l.bell.tell()
+	q.quickDone(wr, len(data), under)
+	return true
+}
+
+// quickDone completes a request of n bytes, after those that are under way.
+func (q *pair) quickDone(wr *verbs.SendWR, n, under int) {
 	switch signaled := q.signaled(wr); {
 	case under > 0:
-		q.fly(wr, signaled, len(data), 0)
+		q.fly(wr, signaled, n, 0)
 	case signaled:
-		q.sendCQ.Push(verbs.WC{ID: wr.ID, Op: verbs.OpWrite, ByteLen: uint32(len(data)), QPN: q.self.QPN}, false)
+		q.sendCQ.Push(verbs.WC{ID: wr.ID, Op: wr.Op, ByteLen: uint32(n), QPN: q.self.QPN}, false)
 		q.host.bell.ring()
 	}
+}
+
+// quickFetch does a READ or an atomic. One that is not done, as its region went
+// away meanwhile, has brought nothing yet that anybody was told of.
+func (q *pair) quickFetch(l *link, wr *verbs.SendWR) bool {
+	need := verbs.RemoteRead
+	if wr.Op.Atomic() {
+		need = verbs.RemoteAtomic
+	}
+	t, under := l.find(wr.RKey), q.flying.len()
+	if t == nil || t.access&l.access&need == 0 || len(wr.SGEs) != 1 || wr.Flags&verbs.Inline != 0 || under >= q.attr.SendWR {
+		return false
+	}
+	data, status := q.host.regions.Local(q.domain.number, wr.SGEs[0], verbs.LocalWrite)
+	if status != verbs.StatusOK || len(data) == 0 || len(data) > quickSize {
+		return false
+	}
+	b, ok := t.part(wr.RemoteAddr, len(data))
+	switch {
+	case !ok:
+		return false
+	case wr.Op == verbs.OpRead:
+		fetch(data, b)
+		if l.find(wr.RKey) == nil {
+			return false
+		}
+	case len(data) != 8 || wr.RemoteAddr%8 != 0:
+		return false
+	default:
+		binary.NativeEndian.PutUint64(data, change((*uint64)(unsafe.Pointer(&b[0])), wr))
+		l.bell.ring()
+	}
+	q.quickDone(wr, len(data), under)
 	return true
 }
 
