@@ -142,6 +142,9 @@ func (t *trial) sendAll(from, to int) error {
 		if err := t.room(i + n); err != nil {
 			return err
 		}
+		if err := t.sender.room(n); err != nil {
+			return err
+		}
 		for j := range n {
 			t.sender.fill(&t.sender.wrs[j], i+j)
 		}

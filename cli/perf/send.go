@@ -74,16 +74,28 @@ func (s *sender) aim(wr *verbs.SendWR, i int) {
 
 // send posts the message of a number.
 func (s *sender) send(i int) error {
+	if err := s.room(1); err != nil {
+		return err
+	}
 	s.fill(&s.wrs[0], i)
 	return s.post(s.wrs[:1])
 }
 
-// post posts requests when there is room for them.
-func (s *sender) post(wrs []verbs.SendWR) error {
-	for s.posted+len(wrs)-s.done > s.limit {
+// room waits until so many more requests may be posted: before that the slots that
+// they are sent from are in use.
+func (s *sender) room(n int) error {
+	for s.posted+n-s.done > s.limit {
 		if err := s.reap(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// post posts requests when there is room for them.
+func (s *sender) post(wrs []verbs.SendWR) error {
+	if err := s.room(len(wrs)); err != nil {
+		return err
 	}
 	s.posted += len(wrs)
 	s.silent += len(wrs)
