@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"heddle/sm"
 	"heddle/sm/multicast"
 	"heddle/umad"
+	"heddle/verbs"
 )
 
 // Config is what a lab is to be like. Zero means what the comments say.
@@ -53,7 +55,7 @@ type Lab struct {
 	ended chan error
 
 	mu     sync.Mutex
-	opened []*umad.Port // guarded by mu
+	opened []io.Closer // guarded by mu
 }
 
 // Host is an adapter that has no manager.
@@ -63,8 +65,8 @@ type Host struct {
 	Name string
 
 	mu     sync.Mutex
-	port   *umad.Port // guarded by mu, as client
-	client *sa.Client
+	client *sa.Client // guarded by mu, as device
+	device verbs.Device
 }
 
 // Start brings a fabric up, and returns when it is, or the context ends.
@@ -196,10 +198,15 @@ func (h *Host) SA() (*sa.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.port = umad.NewPort(dev)
-	h.Lab.mu.Lock()
-	h.Lab.opened = append(h.Lab.opened, h.port)
-	h.Lab.mu.Unlock()
-	h.client = sa.New(h.port, sa.Options{})
+	port := umad.NewPort(dev)
+	h.Lab.keep(port)
+	h.client = sa.New(port, sa.Options{})
 	return h.client, nil
+}
+
+// keep has something closed with the lab.
+func (l *Lab) keep(c io.Closer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opened = append(l.opened, c)
 }
