@@ -76,7 +76,8 @@ func VCRC(b []byte) uint16 {
 
 // ICRC is the invariant CRC of a packet of InfiniBand (IBTA 7.8.1), from its LRH
 // to the end of its padding. It leaves out what switches and routers change: the
-// VL; traffic class, flow label and hop limit; the reserved byte of the BTH.
+// VL, or of a packet with a GRH the whole LRH; traffic class, flow label and hop
+// limit; the reserved byte of the BTH.
 func ICRC(b []byte) (uint32, error) {
 	var h LRH
 	rest, err := h.Parse(b)
@@ -98,6 +99,9 @@ func ICRC(b []byte) (uint32, error) {
 	copy(head[:], b[:n])
 	head[0] |= 0xf0
 	if h.Next == NextGRH {
+		for i := range LRHSize {
+			head[i] = 0xff
+		}
 		grh := head[LRHSize:]
 		grh[0], grh[1], grh[2], grh[3], grh[7] = grh[0]|0xf, 0xff, 0xff, 0xff, 0xff
 	}
