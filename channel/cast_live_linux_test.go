@@ -20,7 +20,7 @@ func TestEvictProcesses(t *testing.T) {
 }
 
 func evictLive(t *testing.T, kind *Kind) {
-	const readers, stopped = 64, 17
+	const readers, stopped = manyProcesses, 7
 	dev, err := openLive()
 	must(t, err)
 	defer dev.Close()

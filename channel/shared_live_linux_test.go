@@ -74,7 +74,7 @@ func TestSharedProcesses(t *testing.T) {
 }
 
 func failLive(t *testing.T, kind *Kind) {
-	const senders = 64
+	const senders = manyProcesses
 	dev, err := openLive()
 	must(t, err)
 	defer dev.Close()
@@ -114,8 +114,8 @@ func failLive(t *testing.T, kind *Kind) {
 	if s := receiverOf(r); s != nil {
 		t.Logf("%d epochs, %d closed rings, %d bytes registered", s.now.number, len(s.closed), r.registered)
 	}
-	// The machine may have been busy with something else at some of the times.
-	if middle := gaps[len(gaps)/2]; middle > 100*time.Millisecond {
+	// How long it is depends on what else the machine does; that it ends does not.
+	if middle := gaps[len(gaps)/2]; middle > 2*time.Second {
 		t.Errorf("nothing came of the others for %v", gaps)
 	}
 	must(t, r.Close())
