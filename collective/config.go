@@ -46,12 +46,13 @@ type Config struct {
 }
 
 const (
-	defaultSlots  = 256
-	maxSlots      = 1 << 16
-	defaultGap    = 100 * time.Microsecond
-	defaultProbe  = 500 * time.Microsecond
-	defaultLinger = time.Second
-	maxSize       = 1 << 15
+	defaultSlots   = 256
+	maxSlots       = 1 << 16
+	defaultGap     = 100 * time.Microsecond
+	defaultProbe   = 500 * time.Microsecond
+	defaultLinger  = time.Second
+	defaultTimeout = 67 * time.Millisecond
+	maxSize        = 1 << 15
 )
 
 var (
@@ -159,6 +160,7 @@ func (c Config) filled(rank, size int) (Config, error) {
 	orDefault(&c.Gap, defaultGap)
 	orDefault(&c.Probe, defaultProbe)
 	orDefault(&c.Linger, defaultLinger)
+	orDefault(&c.Timeout, defaultTimeout)
 	if c.Slots < 2 || c.Slots > maxSlots {
 		return c, fmt.Errorf("%d slots, not 2 to %d: %w", c.Slots, maxSlots, ErrInvalid)
 	}

@@ -14,6 +14,7 @@ import (
 type datagrams struct {
 	g              *Group
 	depth          int // buffers
+	inline         int // bytes of a datagram that the call copies
 	sendCQ, recvCQ verbs.CQ
 	qp             verbs.QP
 	ah             verbs.AH
@@ -55,11 +56,12 @@ func (d *datagrams) join(ctx context.Context, joiner Joiner) (err error) {
 	}
 	d.qp, err = d.g.pd.CreateQP(verbs.QPAttr{
 		Type: verbs.UD, SendCQ: d.sendCQ, RecvCQ: d.recvCQ, SendWR: sends, RecvWR: d.depth,
-		QKey: d.to.QKey, SL: d.to.SL, BlockLoopback: d.g.caps.BlockLoopback,
+		QKey: d.to.QKey, SL: d.to.SL, BlockLoopback: d.g.caps.BlockLoopback, Inline: min(callInline, d.g.caps.MaxInline),
 	})
 	if err != nil {
 		return fmt.Errorf("queue pair of %v: %w", d.to.Group, err)
 	}
+	d.inline = d.qp.Attr().Inline
 	if err := d.qp.Connect(ctx, nil); err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (d *datagrams) buffer(i int) part {
 
 // repost gives a buffer to the device.
 func (d *datagrams) repost(i int) error {
-	d.recv.ID = number(datagramRecv, 0, i)
+	d.recv.ID = number(datagramRecv, 0, i, 0)
 	d.recv.SGEs[0] = d.buffer(i).sge()
 	return d.qp.PostRecv(&d.recv)
 }
@@ -109,7 +111,7 @@ func (d *datagrams) poll() {
 }
 
 func (d *datagrams) received(wc *verbs.WC) {
-	_, _, i := numbered(wc.ID)
+	_, _, i, _ := numbered(wc.ID)
 	if err := wc.Err(); err != nil {
 		d.g.fail(fmt.Errorf("datagrams: %w", err))
 		return
@@ -130,6 +132,14 @@ func (g *Group) datagram(b []byte) {
 	case err != nil || h.group != g.number || int(h.root) >= g.size || int(h.root) == g.rank:
 	case h.flags&noticeFlag != 0:
 		g.ready = g.ready || h.root == 0
+	case h.flags&(callFlag|answerFlag) != 0:
+		if p := g.peers[h.root]; p != nil && h.total == uint64(g.rank) && whole(b, payload) {
+			if h.flags&callFlag != 0 {
+				g.called(p, h.seq, payload)
+			} else {
+				g.answered(p, h.seq, payload)
+			}
+		}
 	case g.streams[h.root] != nil:
 		g.streams[h.root].arrived(&h, b[:headerSize+len(payload)])
 	}
@@ -161,10 +171,15 @@ func (d *datagrams) reap() {
 // send sends a slot; full was false.
 func (d *datagrams) send(slot part) {
 	d.wr.SGEs[0], d.wr.Flags = slot.sge(), 0
+	d.post(&d.wr)
+}
+
+// post sends a datagram; full was false.
+func (d *datagrams) post(wr *verbs.SendWR) {
 	if d.posted%d.signals == d.signals-1 {
-		d.wr.Flags = verbs.Signaled
+		wr.Flags |= verbs.Signaled
 	}
-	if err := d.qp.PostSend(&d.wr); err != nil {
+	if err := d.qp.PostSend(wr); err != nil {
 		d.g.fail(fmt.Errorf("send to %v: %w", d.to.Group, err))
 		return
 	}
@@ -252,7 +267,7 @@ func (g *Group) hearNotice(ctx context.Context) error {
 		}
 		if !g.ready && !g.asking {
 			g.asking = g.post(zero, &verbs.SendWR{
-				ID: number(readyRead, 0, 0), Op: verbs.OpRead, Flags: verbs.Signaled, SGEs: []verbs.SGE{g.marks.slice(at, markSize).sge()},
+				ID: number(readyRead, 0, 0, 0), Op: verbs.OpRead, Flags: verbs.Signaled, SGEs: []verbs.SGE{g.marks.slice(at, markSize).sge()},
 				RemoteAddr: zero.haves.at(len(g.cfg.Roots) * markSize), RKey: zero.haves.RKey,
 			})
 		}
@@ -265,7 +280,7 @@ func (g *Group) hearNotice(ctx context.Context) error {
 	b := g.marks.slice(at+markSize, markSize)
 	setMark(b.bytes, 0)
 	g.asking = g.post(zero, &verbs.SendWR{
-		ID: number(readyRead, 0, 0), Op: verbs.OpWrite, Flags: verbs.Signaled, SGEs: []verbs.SGE{b.sge()},
+		ID: number(readyRead, 0, 0, 0), Op: verbs.OpWrite, Flags: verbs.Signaled, SGEs: []verbs.SGE{b.sge()},
 		RemoteAddr: zero.tails.at(g.rank * markSize), RKey: zero.tails.RKey,
 	})
 	return g.await(ctx, time.Time{}, func() bool { return !g.asking })

@@ -36,6 +36,6 @@
 //
 // The operations of a group are for one goroutine at a time, and all ranks call
 // the same ones in the same order, as with MPI. Stats may be called by any
-// goroutine. A rank works on others' behalf only within its own calls; its memory
-// can be READ at any time.
+// goroutine. Between operations a goroutine of the group takes what datagrams bring;
+// the memory of a rank can be READ at any time.
 package collective

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,10 +37,14 @@ type Group struct {
 	tree    *tree
 	ready   bool // the group is, as far as this rank knows
 	asking  bool // rank 0 about that
+	callers int  // peers that are being called
 
-	closed atomic.Bool
-	err    error // ends all
-	stats  counters
+	turn       turn // of an operation, or of who attends between them
+	closed     atomic.Bool
+	stop       context.CancelFunc // ends who attends
+	attendants sync.WaitGroup
+	err        error // ends all
+	stats      counters
 }
 
 // peer is another rank.
@@ -48,6 +53,7 @@ type peer struct {
 	qp                  verbs.QP
 	rings, haves, tails place
 	gone                bool
+	reconnect
 }
 
 // New makes the group of size ranks, of which this is the rank-th, and returns when
@@ -58,7 +64,7 @@ func New(ctx context.Context, dev verbs.Context, rank, size int, exchange Exchan
 		return nil, &Error{Op: "new group", Rank: rank, Peer: -1, Err: err}
 	}
 	caps := dev.Caps()
-	g := &Group{rank: rank, size: size, cfg: cfg, way: wayOf(&caps, cfg.Joiner), dev: dev, caps: caps, wcs: make([]verbs.WC, 32)}
+	g := &Group{rank: rank, size: size, cfg: cfg, way: wayOf(&caps, cfg.Joiner), dev: dev, caps: caps, wcs: make([]verbs.WC, 32), turn: make(turn, 1)}
 	if err := g.found(ctx, exchange); err != nil {
 		return nil, errors.Join(&Error{Op: "new group", Rank: rank, Peer: -1, Err: err}, g.release())
 	}
@@ -112,9 +118,15 @@ func (g *Group) agree(ctx context.Context, exchange Exchange, mine error) error 
 			return fmt.Errorf("rank %d failed: %s", r, w)
 		}
 	}
-	if g.way == ByMulticast {
-		return g.announce(ctx)
+	if g.way != ByMulticast {
+		return nil
 	}
+	if err := g.announce(ctx); err != nil {
+		return err
+	}
+	attending, stop := context.WithCancel(context.Background())
+	g.stop = stop
+	g.attendants.Go(func() { g.attend(attending) })
 	return nil
 }
 
@@ -284,6 +296,12 @@ func (g *Group) Close() error {
 	if !g.closed.CompareAndSwap(false, true) {
 		return nil
 	}
+	if g.stop != nil {
+		g.stop()
+		g.attendants.Wait()
+	}
+	g.turn.take()
+	defer g.turn.give()
 	ctx, cancel := context.WithTimeout(context.Background(), g.cfg.Linger)
 	defer cancel()
 	if g.err == nil && g.way != ByTree {

@@ -272,6 +272,31 @@ func TestRepairTouchesWhatWasLost(t *testing.T) {
 	})
 }
 
+// TestBrokenConnections: connections that end since the network loses nearly half of
+// what is sent are made anew, and all bytes come.
+func TestBrokenConnections(t *testing.T) {
+	for seed := range uint64(4) {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := collective.Config{Joiner: group, Slots: 16, Chunk: 256, BcastOnly: true, Timeout: 5 * time.Millisecond}
+			w := newWorld(t, 5, sim.Config{Seed: seed}, cfg)
+			defer w.close()
+			w.impair(sim.Faults{Loss: 0.4})
+			for root := range 3 {
+				w.bcast(root, noise(seed, 20_000))
+			}
+			w.impair(sim.Faults{})
+			var reconnects uint64
+			for _, g := range w.groups {
+				reconnects += g.Stats().Reconnects
+			}
+			if reconnects == 0 {
+				t.Error("no connection ended")
+			}
+			t.Log(reconnects, "connections made anew")
+		})
+	}
+}
+
 // TestLateReader: who calls after all was sent gets it from the root's ring.
 func TestLateReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

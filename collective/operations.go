@@ -15,18 +15,25 @@ func (g *Group) Bcast(ctx context.Context, root int, buf []byte) error {
 	if err := g.begin("bcast"); err != nil {
 		return err
 	}
-	if root < 0 || root >= g.size || g.way != ByTree && g.size > 1 && root != g.rank && g.streams[root] == nil || root == g.rank && g.way != ByTree && g.source == nil {
-		return &Error{Op: "bcast", Rank: g.rank, Peer: root, Err: fmt.Errorf("it is none of the roots: %w", ErrInvalid)}
-	}
+	defer g.turn.give()
+	return g.bcast(ctx, root, buf)
+}
+
+// bcast is Bcast within an operation.
+func (g *Group) bcast(ctx context.Context, root int, buf []byte) error {
 	var err error
 	switch {
+	case root < 0 || root >= g.size:
+		err = fmt.Errorf("of %d ranks: %w", g.size, ErrInvalid)
 	case g.size == 1:
 	case g.way == ByTree:
 		err = g.tree.bcast(ctx, root, buf)
-	case root == g.rank:
+	case root == g.rank && g.source != nil:
 		err = g.source.send(ctx, buf)
-	default:
+	case root != g.rank && g.streams[root] != nil:
 		err = g.streams[root].receive(ctx, buf)
+	default:
+		err = fmt.Errorf("it is none of the roots: %w", ErrInvalid)
 	}
 	return g.wrong("bcast", root, err)
 }
@@ -44,6 +51,7 @@ func (g *Group) Barrier(ctx context.Context) error {
 	if err := g.begin("barrier"); err != nil {
 		return err
 	}
+	defer g.turn.give()
 	if g.tree == nil {
 		return g.wrong("barrier", -1, errBcastOnly)
 	}
@@ -56,6 +64,7 @@ func (g *Group) AllGather(ctx context.Context, mine, all []byte) error {
 	if err := g.begin("allgather"); err != nil {
 		return err
 	}
+	defer g.turn.give()
 	n := len(mine)
 	if len(all) != n*g.size {
 		return &Error{Op: "allgather", Rank: g.rank, Peer: -1, Err: fmt.Errorf("%d bytes for %d of each of %d ranks: %w", len(all), n, g.size, ErrInvalid)}
@@ -64,18 +73,18 @@ func (g *Group) AllGather(ctx context.Context, mine, all []byte) error {
 	copy(part(g.rank), mine)
 	early := g.fits(n)
 	if early {
-		if err := g.Bcast(ctx, g.rank, mine); err != nil {
+		if err := g.bcast(ctx, g.rank, mine); err != nil {
 			return err
 		}
 	}
 	for i := range g.size {
 		if r := (g.rank + i) % g.size; early && r != g.rank {
-			if err := g.Bcast(ctx, r, part(r)); err != nil {
+			if err := g.bcast(ctx, r, part(r)); err != nil {
 				return err
 			}
 		}
 		if !early {
-			if err := g.Bcast(ctx, i, part(i)); err != nil {
+			if err := g.bcast(ctx, i, part(i)); err != nil {
 				return err
 			}
 		}
@@ -120,6 +129,7 @@ func Reduce[T Number](ctx context.Context, g *Group, root int, values []T, op fu
 	if err := g.begin("reduce"); err != nil {
 		return err
 	}
+	defer g.turn.give()
 	if root < 0 || root >= g.size {
 		return &Error{Op: "reduce", Rank: g.rank, Peer: root, Err: ErrInvalid}
 	}

@@ -89,7 +89,7 @@ func (r *repair) act(now time.Time) time.Time {
 func (r *repair) ask(now time.Time) {
 	s := r.s
 	p := s.g.peers[s.root]
-	if r.turn = !r.turn; r.turn && s.g.way == ByRead && r.near != nil && !r.near.gone {
+	if r.turn = !r.turn; r.turn && s.g.way == ByRead && r.near != nil && r.near.up() {
 		p = r.near
 	}
 	r.heard, r.pause = now, min(max(2*r.pause, time.Microsecond), 64*s.g.cfg.Probe)
@@ -97,12 +97,12 @@ func (r *repair) ask(now time.Time) {
 		r.pause = min(r.pause, s.g.cfg.Probe)
 	}
 	if s.g.post(p, &verbs.SendWR{
-		ID: number(markRead, s.root, 0), Op: verbs.OpRead, Flags: verbs.Signaled, SGEs: []verbs.SGE{r.probe.sge()},
+		ID: number(markRead, s.root, 0, p.rank), Op: verbs.OpRead, Flags: verbs.Signaled, SGEs: []verbs.SGE{r.probe.sge()},
 		RemoteAddr: p.haves.at(s.index * markSize), RKey: p.haves.RKey,
 	}) {
 		r.from = p
 		s.g.stats.probes.Add(1)
-	} else if p.rank == s.root {
+	} else if p.rank == s.root && p.gone {
 		s.err = ErrPeerGone
 	}
 }
@@ -123,13 +123,16 @@ func (r *repair) asked(err error) {
 	}
 }
 
-// lost is told that a rank does not answer.
+// lost is told that a request to a rank failed.
 func (r *repair) lost(p *peer, err error) {
-	p.gone, r.due = true, true
-	if p.rank == r.s.root {
+	r.due = true
+	if r.s.g.broke(p); p.gone && p.rank == r.s.root {
 		r.s.err = gone(err)
 	}
 }
+
+// up tells whether a rank can be asked.
+func (p *peer) up() bool { return !p.gone && !p.down }
 
 // fetch READs the chunks that are missing, as many together as lie together.
 func (r *repair) fetch() {
@@ -175,16 +178,18 @@ func (r *repair) free() int {
 func (r *repair) read(i int, seq uint64, n int) bool {
 	s := r.s
 	p := s.g.peers[s.root]
-	if r.near != nil && !r.near.gone && seq >= r.beyond {
+	if r.near != nil && r.near.up() && seq >= r.beyond {
 		p = r.near
 	}
 	size := s.g.cfg.Chunk
 	offset := int(s.at(seq)) * size
 	if !s.g.post(p, &verbs.SendWR{
-		ID: number(slotRead, s.root, i), Op: verbs.OpRead, Flags: verbs.Signaled, SGEs: []verbs.SGE{s.ring.slice(offset, n*size).sge()},
+		ID: number(slotRead, s.root, i, p.rank), Op: verbs.OpRead, Flags: verbs.Signaled, SGEs: []verbs.SGE{s.ring.slice(offset, n*size).sge()},
 		RemoteAddr: p.rings.at(s.index*s.g.cfg.Slots*size + offset), RKey: p.rings.RKey,
 	}) {
-		r.lost(p, ErrPeerGone)
+		if p.gone && p.rank == s.root {
+			s.err = ErrPeerGone
+		}
 		return false
 	}
 	for j := range uint64(n) {

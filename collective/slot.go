@@ -29,6 +29,8 @@ const headerSize = 32
 const (
 	firstFlag  = 1 << iota // of a message
 	noticeFlag             // no chunk: the group is ready
+	callFlag               // nor these: the words for a new connection, and the answer
+	answerFlag
 )
 
 // header is that of a slot.

@@ -111,13 +111,17 @@ func (s *source) blame(all bool) {
 	for r := range s.readers {
 		if one := &s.readers[r]; !one.gone && one.tail == s.tail {
 			p := s.g.peers[r]
-			state, err := p.qp.State()
-			if dead := err != nil || state == verbs.Err; dead || all {
-				p.gone = p.gone || dead
+			if all || p.gone || s.g.ud == nil && broken(p.qp) {
 				s.evict(r)
 			}
 		}
 	}
+}
+
+// broken tells that a connection has ended, for good where it cannot be made anew.
+func broken(qp verbs.QP) bool {
+	state, err := qp.State()
+	return err != nil || state == verbs.Err
 }
 
 // send sends a message.

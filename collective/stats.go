@@ -13,12 +13,15 @@ type Stats struct {
 	Probes, Tails uint64
 	// Evicted are the readers that this rank gave up on.
 	Evicted uint64
+	// Reconnects are connections that had ended, and were made anew.
+	Reconnects uint64
 }
 
 type counters struct {
 	datagrams, received, duplicates atomic.Uint64
 	fromNeighbour, fromRoot, reads  atomic.Uint64
 	probes, tails, evicted          atomic.Uint64
+	reconnects                      atomic.Uint64
 }
 
 // Stats gives the counts so far. It may be called by any goroutine.
@@ -26,7 +29,7 @@ func (g *Group) Stats() Stats {
 	c := &g.stats
 	return Stats{
 		c.datagrams.Load(), c.received.Load(), c.duplicates.Load(), c.fromNeighbour.Load(), c.fromRoot.Load(), c.reads.Load(),
-		c.probes.Load(), c.tails.Load(), c.evicted.Load(),
+		c.probes.Load(), c.tails.Load(), c.evicted.Load(), c.reconnects.Load(),
 	}
 }
 
@@ -35,7 +38,7 @@ func (s Stats) Plus(t Stats) Stats {
 	return Stats{
 		s.Datagrams + t.Datagrams, s.Received + t.Received, s.Duplicates + t.Duplicates,
 		s.FromNeighbour + t.FromNeighbour, s.FromRoot + t.FromRoot, s.Reads + t.Reads,
-		s.Probes + t.Probes, s.Tails + t.Tails, s.Evicted + t.Evicted,
+		s.Probes + t.Probes, s.Tails + t.Tails, s.Evicted + t.Evicted, s.Reconnects + t.Reconnects,
 	}
 }
 
@@ -44,6 +47,6 @@ func (s Stats) Minus(t Stats) Stats {
 	return Stats{
 		s.Datagrams - t.Datagrams, s.Received - t.Received, s.Duplicates - t.Duplicates,
 		s.FromNeighbour - t.FromNeighbour, s.FromRoot - t.FromRoot, s.Reads - t.Reads,
-		s.Probes - t.Probes, s.Tails - t.Tails, s.Evicted - t.Evicted,
+		s.Probes - t.Probes, s.Tails - t.Tails, s.Evicted - t.Evicted, s.Reconnects - t.Reconnects,
 	}
 }

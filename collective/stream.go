@@ -162,12 +162,17 @@ func (s *stream) tell(all bool) bool {
 	if s.telling || !all && s.taken-s.said < max(1, uint64(s.g.cfg.Slots)/8) {
 		return false
 	}
+	if p.down {
+		return false
+	}
 	setMark(s.tail.bytes, s.taken)
-	s.said = s.taken
-	s.telling = s.g.post(p, &verbs.SendWR{
-		ID: number(tailWrite, s.root, 0), Op: verbs.OpWrite, Flags: verbs.Signaled, SGEs: []verbs.SGE{s.tail.sge()},
+	if !s.g.post(p, &verbs.SendWR{
+		ID: number(tailWrite, s.root, 0, s.root), Op: verbs.OpWrite, Flags: verbs.Signaled, SGEs: []verbs.SGE{s.tail.sge()},
 		RemoteAddr: p.tails.at(s.g.rank * markSize), RKey: p.tails.RKey,
-	})
+	}) {
+		return p.gone
+	}
+	s.said, s.telling = s.taken, true
 	s.g.stats.tails.Add(1)
 	return true
 }
@@ -176,7 +181,8 @@ func (s *stream) tell(all bool) bool {
 func (s *stream) told(err error) {
 	s.telling = false
 	if err != nil {
-		s.g.peers[s.root].gone = true
+		s.said = 0 // it has to be told again
+		s.g.broke(s.g.peers[s.root])
 		return
 	}
 	s.tell(false)
