@@ -184,6 +184,70 @@ func packets(t *testing.T, l *lab.Lab) (list []uint64) {
 	return list
 }
 
+// TestLossOnEveryLink: where each link loses a twentieth of all packets, all bytes
+// come, and what was not lost is not fetched.
+func TestLossOnEveryLink(t *testing.T) {
+	const size, chunks = 9, 60
+	l, ctx := bench(t, "fat-tree:k=4")
+	groups := team(ctx, t, l, size, collective.Config{Roots: []int{0}, BcastOnly: true, Timeout: 20 * time.Millisecond, Gap: 5 * time.Millisecond})
+	trouble(t, l, emu.Trouble{Drop: 0.05})
+	message := bytes.Repeat([]byte{5}, chunks*4064)
+	var all errgroup.Group
+	for r, g := range groups {
+		all.Go(func() error {
+			buf := bytes.Clone(message)
+			if r > 0 {
+				clear(buf)
+			}
+			if err := g.Bcast(ctx, 0, buf); err != nil {
+				return err
+			}
+			if !bytes.Equal(buf, message) {
+				return fmt.Errorf("the bytes at rank %d differ", r)
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	trouble(t, l, emu.Trouble{})
+	var sum collective.Stats
+	for _, g := range groups[1:] {
+		s := g.Stats()
+		if s.Received+s.FromNeighbour+s.FromRoot != chunks {
+			t.Errorf("rank %d: %+v", g.Rank(), s)
+		}
+		sum = sum.Plus(s)
+	}
+	if sum.FromNeighbour+sum.FromRoot == 0 || sum.FromNeighbour+sum.FromRoot > sum.Received {
+		t.Errorf("%+v", sum)
+	}
+	t.Logf("%d chunks came, %d of a neighbour, %d of the root", sum.Received, sum.FromNeighbour, sum.FromRoot)
+	for _, g := range groups {
+		all.Go(g.Close)
+	}
+	if err := all.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// trouble has all links in trouble.
+func trouble(t *testing.T, l *lab.Lab, what emu.Trouble) {
+	t.Helper()
+	err := l.Live.Do(func(s *emu.Subnet) error {
+		for id := range fabric.LinkID(l.Fabric.NumLinks()) {
+			if err := s.LinkTrouble(id, what); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestKilledMember: a host that dies in the middle does not stall the others beyond
 // the time limit.
 func TestKilledMember(t *testing.T) {
