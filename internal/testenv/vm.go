@@ -45,7 +45,7 @@ type VM struct {
 }
 
 const (
-	defaultTimeout = 3 * time.Minute
+	defaultTimeout = 10 * time.Minute
 	defaultMemory  = 512
 	// exitMark stands before the exit status of the script, on a line of its
 	// own, after the script's output.

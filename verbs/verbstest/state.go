@@ -76,7 +76,7 @@ func recovery(e *env) {
 	a, b := e.pair(verbs.RC)
 	c, d := e.pair(verbs.RC)
 	r := e.rig(a, b, 64)
-	for round := range 8 {
+	for round := range 4 {
 		wr := r.request(e.oneSided(), 8)
 		wr.ID, wr.RKey = uint64(round), ^wr.RKey
 		a.post(wr)
