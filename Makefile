@@ -1,7 +1,7 @@
 # make help lists the targets.
 GO    ?= go
 TOOL  := $(GO) tool -modfile=tools.mod
-FUZZ  ?= 2s
+FUZZ  ?= 1s
 SOAK  ?= 10m
 
 # where make install puts things; DESTDIR comes before all of it.
