@@ -109,9 +109,9 @@ func (d *duplex) meet(in *gob.Decoder, out *gob.Encoder) error {
 	return errors.Join(pr.Attach(ctx, theirs[0]), <-failed)
 }
 
-func (d *duplex) send(ctx context.Context) error {
+func (d *duplex) send(ctx context.Context, last bool) error {
 	if d.batch > 1 {
-		return d.sendBatched(ctx)
+		return d.sendBatched(ctx, last)
 	}
 	if d.copying {
 		return d.s.Send(ctx, d.data)
@@ -119,7 +119,8 @@ func (d *duplex) send(ctx context.Context) error {
 	return sendOne(ctx, d.s, len(d.data))
 }
 
-func (d *duplex) sendBatched(ctx context.Context) error {
+// sendBatched has a message go with others, but for the last one of all.
+func (d *duplex) sendBatched(ctx context.Context, last bool) error {
 	l, err := d.s.Reserve(ctx, len(d.data))
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func (d *duplex) sendBatched(ctx context.Context) error {
 	if d.copying {
 		copy(l.Bytes(), d.data)
 	}
-	if d.count++; d.count%d.batch != 0 {
+	if d.count++; d.count%d.batch != 0 && !last {
 		return l.CommitMore(len(d.data))
 	}
 	return l.Commit(len(d.data))
@@ -175,16 +176,13 @@ func other(in *gob.Decoder, out *gob.Encoder) error {
 				return err
 			}
 			if !t.Rate {
-				if err := d.send(ctx); err != nil {
+				if err := d.send(ctx, true); err != nil {
 					return err
 				}
 			}
 		}
 		if t.Rate {
-			if err := d.send(ctx); err != nil {
-				return err
-			}
-			if err := d.s.Flush(ctx); err != nil {
+			if err := d.send(ctx, true); err != nil {
 				return err
 			}
 		}
@@ -242,7 +240,11 @@ func betweenProcesses(b *testing.B, rate bool, batch int, run func(*testing.B, *
 		if kind.Missing(&caps) != nil {
 			continue
 		}
-		for _, size := range benchSizes {
+		sizes := benchSizes
+		if testing.Short() {
+			sizes = []int{64}
+		}
+		for _, size := range sizes {
 			for _, copying := range []bool{false, true} {
 				name := fmt.Sprintf("%s/%d/leased", kind.Name, size)
 				if copying {
@@ -267,7 +269,7 @@ func BenchmarkWay(b *testing.B) {
 		ctx := b.Context()
 		rounds := func(n int) {
 			for range n {
-				if err := d.send(ctx); err != nil {
+				if err := d.send(ctx, true); err != nil {
 					b.Fatal(err)
 				}
 				if err := d.receive(ctx); err != nil {
@@ -275,8 +277,12 @@ func BenchmarkWay(b *testing.B) {
 				}
 			}
 		}
-		tell(4096)
-		rounds(4096)
+		warmUp := 4096
+		if testing.Short() {
+			warmUp = 64
+		}
+		tell(warmUp)
+		rounds(warmUp)
 		took := make([]time.Duration, 0, 1<<20)
 		b.ReportAllocs()
 		for b.Loop() {
@@ -310,13 +316,10 @@ func flowOf(b *testing.B, batch int) {
 		ctx := b.Context()
 		flow := func(n int) {
 			tell(n)
-			for range n {
-				if err := d.send(ctx); err != nil {
+			for i := range n {
+				if err := d.send(ctx, i == n-1); err != nil {
 					b.Fatal(err)
 				}
-			}
-			if err := d.s.Flush(ctx); err != nil {
-				b.Fatal(err)
 			}
 			if err := d.receive(ctx); err != nil {
 				b.Fatal(err)
@@ -325,6 +328,9 @@ func flowOf(b *testing.B, batch int) {
 		flow(1024)
 		size := len(d.data)
 		n := min(1<<19, 1<<30/size)
+		if testing.Short() { // that it runs, not how fast
+			n = 4096
+		}
 		var best float64
 		var all []float64
 		b.ReportAllocs()

@@ -337,7 +337,8 @@ func (s *Sender) tryCommit(n int, imm *uint32, more bool) error {
 
 // Flush waits until the devices of all peers have all that was committed; it may
 // not have been received. Of a passive sender it waits until the readers have
-// fetched all.
+// given all back and told so, which they do when they look for the next message:
+// two sides that Flush at once, and receive nothing meanwhile, wait for each other.
 func (s *Sender) Flush(ctx context.Context) error {
 	for s.pause.reset(); ; {
 		s.mu.Lock()
