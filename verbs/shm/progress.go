@@ -3,6 +3,7 @@
 package shm
 
 import (
+	"cmp"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,8 @@ func (f *flights) sent()        { set(&f.next, f.next.Load()+1) }
 // stall is how long the peer of a QP has let it wait.
 type stall struct {
 	polls      uint32
+	every      uint32    // so many polls after the last look at the clock is the next one
+	looked     time.Time // when that was
 	ticks      uint64
 	asked      bool      // the peer was kicked, and has not said that it lives
 	since      time.Time // when that was, zero for it has nothing to answer
@@ -54,10 +57,32 @@ type stall struct {
 const (
 	firstKick = 50 * time.Microsecond
 	lastKick  = 50 * time.Millisecond
-	// pollsAClock is how often the QP is polled in vain between two looks at the
-	// clock.
-	pollsAClock = 256
+	// rareLook is how often the QP is polled in vain between two looks at the clock
+	// at most.
+	rareLook = 32
+	// longBetween is what is too long between two looks, of a program that sleeps
+	// between two polls.
+	longBetween = 20 * time.Microsecond
 )
+
+// due tells whether it is time to look at the clock again.
+func (s *stall) due() bool {
+	s.polls++
+	return s.polls >= cmp.Or(s.every, rareLook)
+}
+
+// look notes a look at the clock, and sets when the next one is.
+func (s *stall) look(now time.Time) {
+	switch {
+	case s.looked.IsZero():
+		s.every = cmp.Or(s.every, rareLook)
+	case now.Sub(s.looked) > longBetween:
+		s.every = max(s.every/4, 1)
+	default:
+		s.every = min(2*s.every, rareLook)
+	}
+	s.polls, s.looked = 0, now
+}
 
 // unfinished is how many requests have not completed.
 func (q *pair) unfinished() int { return q.flying.len() + int(q.waiting.Load()) }
@@ -106,10 +131,12 @@ func (q *pair) advance(slow bool) {
 	q.count()
 	switch {
 	case before != q.flying.first.Load() || left != q.posted.First() || l != nil && acked != l.out.acked:
-		q.stall = stall{ticks: q.stall.ticks, asked: q.stall.asked}
+		q.stall = stall{ticks: q.stall.ticks, asked: q.stall.asked, every: q.stall.every}
 	case q.unfinished() > 0:
-		if q.stall.polls++; slow || q.stall.polls%pollsAClock == 0 {
-			q.stalled(l, time.Now(), slow)
+		if q.stall.due() || slow {
+			now := time.Now()
+			q.stall.look(now)
+			q.stalled(l, now, slow)
 		}
 	}
 }
