@@ -48,7 +48,7 @@ func (p *pd) CreateAH(a verbs.AHAttr) (verbs.AH, error) {
 
 // ResolveAH makes an address of a UD queue pair's endpoint, by port 1.
 func (p *pd) ResolveAH(hello []byte) (verbs.AH, ib.QPN, ib.QKey, error) {
-	to, err := parseEndpoint(hello)
+	to, err := verbs.ParseEndpoint(hello)
 	if err == nil && to.Type != verbs.UD {
 		err = fmt.Errorf("the peer is of service %v: %w", to.Type, verbs.ErrInvalid)
 	}

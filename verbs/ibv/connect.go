@@ -31,13 +31,13 @@ func (q *qp) Connect(ctx context.Context, peer []byte) error {
 	if err != nil {
 		return q.failed("connect", err)
 	}
-	for _, step := range []func(*endpoint) (*ibvQPAttr, uint32){q.toReceive, q.toSend} {
+	for _, step := range []func(*verbs.EndpointAttr) (*ibvQPAttr, uint32){q.toReceive, q.toSend} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		raw, mask := step(to)
 		if err := q.life.use(func() error { return q.modify(raw, mask) }); err != nil {
-			return q.failed("connect", fmt.Errorf("from GID %v (%v) to %s: %w", q.gid.GID, q.gid.Type, to.text(), sentinel(err)))
+			return q.failed("connect", fmt.Errorf("from GID %v (%v) to %s: %w", q.gid.GID, q.gid.Type, endpointText(to), sentinel(err)))
 		}
 	}
 	if to != nil {
@@ -47,14 +47,14 @@ func (q *qp) Connect(ctx context.Context, peer []byte) error {
 }
 
 // peer reads what the peer said, nil of a UD queue pair.
-func (q *qp) peer(hello []byte) (*endpoint, error) {
+func (q *qp) peer(hello []byte) (*verbs.EndpointAttr, error) {
 	if q.attr.Type == verbs.UD {
 		if len(hello) > 0 {
 			return nil, fmt.Errorf("a UD queue pair has no peer: %w", verbs.ErrInvalid)
 		}
 		return nil, nil //nolint:nilnil // there is none
 	}
-	to, err := parseEndpoint(hello)
+	to, err := verbs.ParseEndpoint(hello)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,8 @@ func (q *qp) peer(hello []byte) (*endpoint, error) {
 	return &to, reachable(q.link, q.gid, &to)
 }
 
-func (e *endpoint) text() string {
+// endpointText says where a QP is.
+func endpointText(e *verbs.EndpointAttr) string {
 	if e == nil {
 		return "nobody"
 	}
@@ -72,7 +73,7 @@ func (e *endpoint) text() string {
 }
 
 // toReceive is the step to RTR.
-func (q *qp) toReceive(to *endpoint) (*ibvQPAttr, uint32) {
+func (q *qp) toReceive(to *verbs.EndpointAttr) (*ibvQPAttr, uint32) {
 	raw := &ibvQPAttr{State: uint32(verbs.RTR)}
 	if to == nil {
 		return raw, qpStateFlag
@@ -89,7 +90,7 @@ func (q *qp) toReceive(to *endpoint) (*ibvQPAttr, uint32) {
 }
 
 // toSend is the step to RTS.
-func (q *qp) toSend(to *endpoint) (*ibvQPAttr, uint32) {
+func (q *qp) toSend(to *verbs.EndpointAttr) (*ibvQPAttr, uint32) {
 	raw := &ibvQPAttr{State: uint32(verbs.RTS), SendPSN: q.psn}
 	mask := uint32(qpStateFlag | qpSendPSN)
 	if q.attr.Type == verbs.RC {
@@ -112,7 +113,7 @@ func (q *qp) retries() uint8 {
 }
 
 // addressOf is the way to a peer.
-func (q *qp) addressOf(to *endpoint) ibvAHAttr {
+func (q *qp) addressOf(to *verbs.EndpointAttr) ibvAHAttr {
 	a := ibvAHAttr{Port: q.attr.Port, SL: uint8(q.attr.SL), DLID: uint16(to.LID)}
 	if q.link == verbs.LinkEthernet || to.LID == 0 || to.GID.Prefix() != q.gid.GID.Prefix() {
 		a.Global = 1

@@ -201,14 +201,14 @@ func TestConnectAttributes(t *testing.T) {
 	if attr.State != 1 || attr.Port != 1 || attr.Access != accessRead|accessWrite|accessAtomic || *mask != 0x39 {
 		t.Errorf("INIT: %+v, %#x", *attr, *mask)
 	}
-	peer := endpoint{Type: verbs.RC, Link: verbs.LinkInfiniBand, MTU: ib.MTU1024, Reads: 4, LID: 9, QPN: 0x77, PSN: 0x1234, GID: ib.MustParseGID("fe80::1")}
-	to, _ := b.qp.peer(peer.encode())
+	peer := verbs.EndpointAttr{Type: verbs.RC, Link: verbs.LinkInfiniBand, MTU: ib.MTU1024, Reads: 4, LID: 9, QPN: 0x77, PSN: 0x1234, GID: ib.MustParseGID("fe80::1")}
+	to, _ := b.qp.peer(peer.Encode())
 	raw, m := b.qp.toReceive(to)
 	want := &ibvQPAttr{State: 2, MTU: 3, RecvPSN: 0x1234, DestQPN: 0x77, AH: ibvAHAttr{DLID: 9, SL: 3, Port: 1}, DestReads: 20, RNRTimer: 14}
 	if *raw != *want || m != 0x121181|qpRNRTimer {
 		t.Errorf("RTR: %+v, %#x", *raw, m)
 	}
-	must(t, b.qp.Connect(t.Context(), peer.encode()))
+	must(t, b.qp.Connect(t.Context(), peer.Encode()))
 	if attr.State != 3 || attr.SendPSN != b.qp.psn || attr.Reads != 4 || attr.Timeout != 18 || attr.Retries != 5 || attr.RNRRetry != 2 || *mask != 0x12e01 {
 		t.Errorf("RTS: %+v, %#x", *attr, *mask)
 	}

@@ -84,8 +84,11 @@ func (w gidWish) refusal(table []verbs.GIDEntry) error {
 // isIPv4 tells whether a GID is an IPv4 address.
 func isIPv4(g ib.GID) bool { return netip.AddrFrom16(g).Is4In6() }
 
+// rocePort is the UDP port that adapters send RoCEv2 to.
+const rocePort = 4791
+
 // reachable refuses a peer that packets from a GID cannot get to.
-func reachable(link verbs.LinkLayer, from verbs.GIDEntry, to *endpoint) error {
+func reachable(link verbs.LinkLayer, from verbs.GIDEntry, to *verbs.EndpointAttr) error {
 	refuse := func(why string) error {
 		return fmt.Errorf("from GID %v (%v) to %v (%v): %s: %w", from.GID, from.Type, to.GID, to.GIDType, why, verbs.ErrInvalid)
 	}
@@ -96,6 +99,8 @@ func reachable(link verbs.LinkLayer, from verbs.GIDEntry, to *endpoint) error {
 		return nil
 	case to.GIDType != from.Type:
 		return refuse("the types differ")
+	case to.Port != 0 && to.Port != rocePort:
+		return refuse(fmt.Sprintf("it is reached by UDP port %d only", to.Port))
 	case from.Type == verbs.GIDRoCEv2 && isIPv4(from.GID) != isIPv4(to.GID):
 		return refuse("one is an IPv4 address and the other is not")
 	}

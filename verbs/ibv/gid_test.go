@@ -55,11 +55,11 @@ func TestChooseGID(t *testing.T) {
 
 func TestReachable(t *testing.T) {
 	from := table()[5]
-	peer := func(text string, kind verbs.GIDType, link verbs.LinkLayer) *endpoint {
-		return &endpoint{Link: link, GID: ib.MustParseGID(text), GIDType: kind}
+	peer := func(text string, kind verbs.GIDType, link verbs.LinkLayer) *verbs.EndpointAttr {
+		return &verbs.EndpointAttr{Link: link, GID: ib.MustParseGID(text), GIDType: kind}
 	}
 	for _, test := range []struct {
-		to *endpoint
+		to *verbs.EndpointAttr
 		ok bool
 	}{
 		{peer("::ffff:10.0.0.2", verbs.GIDRoCEv2, verbs.LinkEthernet), true},
@@ -69,6 +69,12 @@ func TestReachable(t *testing.T) {
 	} {
 		if err := reachable(verbs.LinkEthernet, from, test.to); (err == nil) != test.ok {
 			t.Errorf("to %+v: %v", test.to, err)
+		}
+	}
+	to := peer("::ffff:10.0.0.2", verbs.GIDRoCEv2, verbs.LinkEthernet)
+	for port, ok := range map[uint16]bool{0: true, 4791: true, 4792: false} {
+		if to.Port = port; (reachable(verbs.LinkEthernet, from, to) == nil) != ok {
+			t.Errorf("by UDP port %d it is %v", port, !ok)
 		}
 	}
 	if err := reachable(verbs.LinkInfiniBand, table()[0], peer("fe80::2", verbs.GIDInfiniBand, verbs.LinkInfiniBand)); err != nil {

@@ -50,7 +50,7 @@ func (p *pd) CreateQP(a verbs.QPAttr) (verbs.QP, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &qp{ctx: p.ctx, pd: p, attr: a, psn: rand.Uint32() & maxPSN, groups: make(map[ib.MGID]membership)}
+	q := &qp{ctx: p.ctx, pd: p, attr: a, psn: rand.Uint32N(1 << 24), groups: make(map[ib.MGID]membership)}
 	parents, err := q.parents()
 	if err != nil {
 		return nil, err
@@ -184,14 +184,14 @@ func (q *qp) filled(raw *ibvQPInitAttr) {
 	}
 	q.send.init(q.ctx, ops.PostSend, ptr(q.c))
 	q.recv.init(q.ctx, ops.PostRecv, ptr(q.c), a.RecvSGE)
-	hello := endpoint{
+	hello := verbs.EndpointAttr{
 		Type: a.Type, Link: q.link, MTU: a.MTU, Reads: uint8(min(a.Reads, 255)), GIDType: q.gid.Type,
 		QPN: ib.QPN(q.c.Num), PSN: q.psn, QKey: a.QKey, GID: q.gid.GID,
 	}
 	if port, err := q.ctx.port(a.Port); err == nil {
 		hello.LID = port.LID
 	}
-	q.hello = hello.encode()
+	q.hello = hello.Encode()
 }
 
 // receivesDatagrams tells the CQ of a UD queue pair of it.

@@ -10,7 +10,8 @@
 //
 // SEND, WRITE, READ and atomics, immediates, inline data, SRQs, multicast, all as
 // package verbs has them; no memory windows, and no device memory. Any RoCEv2
-// device is a peer on the wire. A QP's Endpoint is a form of this package's own.
+// device is a peer on the wire. A QP's Endpoint is a verbs.EndpointAttr, as that of
+// package ibv is: the two connect with each other.
 //
 // A WRITE's bytes come in any order, its last word at the end; READs are fetched
 // in ascending order, and atomics are atomic with the CPU's. Timeouts and RNR

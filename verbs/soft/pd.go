@@ -359,15 +359,15 @@ func (a *LinkAttr) gid(g ib.GID, t verbs.GIDType) (verbs.GIDEntry, error) {
 // ResolveAH implements verbs.PD.
 func (p *pd) ResolveAH(words []byte) (verbs.AH, ib.QPN, ib.QKey, error) {
 	link := p.port.link.Attr()
-	e, err := parseEndpoint(words, verbs.UD, link.Layer)
+	e, err := parseEndpoint(words, verbs.UD, &link)
 	if err != nil {
 		return nil, 0, 0, p.ctx.failure("resolve", err)
 	}
-	h, err := p.address(e.path(&link))
+	h, err := p.address(pathTo(&e, &link))
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	return h, e.qpn, e.qkey, nil
+	return h, e.QPN, e.QKey, nil
 }
 
 // Close implements verbs.AH.

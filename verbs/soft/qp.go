@@ -126,11 +126,11 @@ func (q *qp) Endpoint() []byte {
 	link := q.port.link.Attr()
 	q.port.mu.Lock()
 	defer q.port.mu.Unlock()
-	e := endpoint{
-		service: q.attr.Type, layer: link.Layer, mtu: q.attr.MTU, reads: uint8(q.attr.Reads), qpn: q.number,
-		psn: q.core.PSN(), qkey: q.attr.QKey, lid: link.LID, port: link.Port, gid: q.attr.GID,
+	e := verbs.EndpointAttr{
+		Type: q.attr.Type, Link: link.Layer, MTU: q.attr.MTU, Reads: uint8(min(q.attr.Reads, 255)), GIDType: q.attr.GIDType,
+		LID: link.LID, Port: link.Port, QPN: q.number, PSN: q.core.PSN(), QKey: q.attr.QKey, GID: q.attr.GID,
 	}
-	return e.bytes()
+	return e.Encode()
 }
 
 func (q *qp) failure(verb string, err error) error {
@@ -156,16 +156,16 @@ func (q *qp) Connect(ctx context.Context, words []byte) error {
 		q.core.Connect(nil)
 		return nil
 	}
-	e, err := parseEndpoint(words, q.attr.Type, link.Layer)
+	e, err := parseEndpoint(words, q.attr.Type, &link)
 	if err != nil {
 		return q.failure("connect", err)
 	}
-	path := e.path(&link)
+	path := pathTo(&e, &link)
 	path.SL = q.attr.SL
 	if path.Remote.IsValid() {
 		path.Local = q.attr.GID
 	}
-	q.core.Connect(&engine.Peer{Path: path, QPN: e.qpn, PSN: e.psn, MTU: e.mtu, Reads: int(e.reads)})
+	q.core.Connect(&engine.Peer{Path: path, QPN: e.QPN, PSN: e.PSN, MTU: e.MTU, Reads: int(e.Reads)})
 	return nil
 }
 
