@@ -52,7 +52,7 @@ func (p *Peer) create() (err error) {
 	}
 	attr := verbs.QPAttr{
 		Type: verbs.RC, SendCQ: e.sends, RecvCQ: e.recvs, SRQ: q.srq, SendWR: max(q.send, 1), RecvWR: max(q.recv, 1),
-		SendSGE: 1, RecvSGE: max(q.recvSGE, 1), Inline: min(e.t.caps.MaxInline, 256), Access: access,
+		SendSGE: 1, RecvSGE: max(q.recvSGE, 1), Inline: inlineOf(&e.t.caps), Access: access,
 		RNRTimer: q.notReady,
 	}
 	if p.qp, err = e.t.pd.CreateQP(attr); err != nil {
@@ -66,6 +66,19 @@ func (p *Peer) create() (err error) {
 	p.words = h.bytes()
 	return nil
 }
+
+// inlineOf is how many bytes of inline data requests have at most: a few, as they
+// take room in a send queue, but a page and what is beside it where the device
+// takes that much, as then its CPU copies requests in any case, and what is made at
+// one place all the time is in its cache.
+func inlineOf(caps *verbs.Caps) int {
+	if caps.MaxInline >= muchInline {
+		return muchInline
+	}
+	return min(caps.MaxInline, fewInline)
+}
+
+const fewInline, muchInline = 256, 4096 + 64
 
 // Hello is what the peer has to be told, for its Attach. It holds keys to
 // memory: who carries it must keep it from others.

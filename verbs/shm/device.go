@@ -29,7 +29,8 @@ func (device) Name() string { return deviceName }
 const (
 	maxWR      = 1 << 15
 	maxSGE     = 16
-	maxInline  = 1024
+	maxInline  = maxPiece // the call copies a request in any case
+	keptInline = 256      // bytes that requests which wait have room for from the start
 	maxMessage = 1 << 30
 	maxPairs   = 1 << 16
 	mtu        = 4096

@@ -76,13 +76,15 @@ func (d *domain) CreateQP(a verbs.QPAttr) (verbs.QP, error) {
 	if err := d.adopt(); err != nil {
 		return nil, err
 	}
+	a.Inline = keptInline
+	posted := queue.NewSends(&a)
 	a.Inline = maxInline
 	if a.MTU == 0 {
 		a.MTU = ib.MTU4096
 	}
 	q := &pair{
 		host: d.host, domain: d, attr: a, sendCQ: sendCQ, recvCQ: recvCQ, srq: srq,
-		posted: queue.NewSends(&a), parts: make([][]byte, 0, max(a.SendSGE, 1)),
+		posted: posted, parts: make([][]byte, 0, max(a.SendSGE, 1)),
 		buffers: queue.NewRecvs(a.RecvWR, a.RecvSGE), arrived: make(chan struct{}, 1),
 	}
 	q.sends, q.recvs = newBatch(sendCQ, &q.closed), newBatch(recvCQ, &q.closed)

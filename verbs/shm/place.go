@@ -31,6 +31,10 @@ func place(dst []byte, parts [][]byte) {
 }
 
 func placeOne(dst, src []byte) {
+	if n := len(dst) - 8; n >= 0 && uintptr(unsafe.Pointer(&dst[n]))%8 == 0 {
+		placeWords(dst, src, n)
+		return
+	}
 	word := tailOf(dst)
 	body := len(dst) - word
 	if body > 0 {
@@ -38,6 +42,22 @@ func placeOne(dst, src []byte) {
 	}
 	storeTail(dst[body:], src[body:])
 }
+
+// placeWords is placeOne where the word behind n bytes comes last. A few words are
+// stored here, as a call for them takes longer.
+func placeWords(dst, src []byte, n int) {
+	src = src[:n+8]
+	if n <= fewBytes && n%8 == 0 {
+		for at := 0; at < n; at += 8 {
+			*(*uint64)(unsafe.Pointer(&dst[at])) = binary.NativeEndian.Uint64(src[at:])
+		}
+	} else {
+		copy(dst[:n], src)
+	}
+	release((*uint64)(unsafe.Pointer(&dst[n])), binary.NativeEndian.Uint64(src[n:]))
+}
+
+const fewBytes = 32
 
 // tailOf is how long the longest aligned word is that ends where b does.
 func tailOf(b []byte) int {
