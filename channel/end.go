@@ -178,7 +178,7 @@ func (e *end) peerOf(id uint64) *Peer {
 func (e *end) use() { e.users++ }
 
 func (e *end) unuse() {
-	if e.users--; e.users == 0 && e.closed.Load() {
+	if e.users--; e.closed.Load() {
 		_ = e.freeUnused()
 	}
 }

@@ -30,10 +30,11 @@ type ringBellSender struct {
 	draft []byte // of a WRITE that goes inline, made from its end down
 	low   int    // in draft: of the word for the next bell, which is clear until then
 	end   uint64 // in the ring: of what is in draft
+	brief verbs.SendWR
 }
 
 func newRingBellSender(e *end) (sending, error) {
-	return &ringBellSender{ringSender: newRingSender(e)}, nil
+	return &ringBellSender{ringSender: newRingSender(e), brief: verbs.SendWR{Op: verbs.OpWrite, Flags: verbs.Inline}}, nil
 }
 
 func (s *ringBellSender) attach(p *Peer, h *hello) error {
@@ -42,6 +43,7 @@ func (s *ringBellSender) attach(p *Peer, h *hello) error {
 	}
 	s.draft = make([]byte, max(8, p.inline&^7))
 	s.low = len(s.draft) - 8
+	s.brief.RKey = s.ring.rkey
 	return nil
 }
 
@@ -88,9 +90,6 @@ func (s *ringBellSender) word(n int) uint64 {
 }
 
 func (s *ringBellSender) commit(n int, _ *uint32) error {
-	if s.isLong() {
-		return s.commitLong(n)
-	}
 	if err := s.commitMore(n); err != nil {
 		return err
 	}
@@ -110,10 +109,11 @@ func (s *ringBellSender) commitMore(n int) error {
 	if s.low == len(s.draft)-8 {
 		s.end = 2*s.length - s.at
 	}
-	put(s.draft, s.low, s.word(n))
-	s.low -= padded(s.cap) + 8
+	room := padded(s.cap)
+	put(s.draft, s.low, uint64(n)|uint64(room-padded(n))/8<<32|bellByte)
+	s.low -= room + 8
 	put(s.draft, s.low, 0)
-	s.advance(uint64(padded(s.cap) + 8))
+	s.advance(uint64(room + 8))
 	return nil
 }
 
@@ -123,9 +123,8 @@ func (s *ringBellSender) post() error {
 	if n <= 8 {
 		return nil
 	}
-	s.wr.Flags |= verbs.Inline
-	s.wr.SGEs, s.wr.InlineData, s.wr.RemoteAddr = s.wr.SGEs[:0], s.draft[s.low:], s.ring.addr+s.end-uint64(n)
-	if err := s.peer.post(&s.wr, false); err != nil {
+	s.brief.InlineData, s.brief.RemoteAddr = s.draft[s.low:], s.ring.addr+s.end-uint64(n)
+	if err := s.peer.post(&s.brief, false); err != nil {
 		return err
 	}
 	s.low = len(s.draft) - 8

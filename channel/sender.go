@@ -217,9 +217,20 @@ func (s *Sender) check(n int) error {
 // Reserve gives memory for a message of n bytes at most, and waits until there is
 // room.
 func (s *Sender) Reserve(ctx context.Context, n int) (Lease, error) {
-	l, err := s.TryReserve(n)
+	s.mu.Lock()
+	b, err := s.tryReserve(n)
+	s.mu.Unlock()
+	if err != nil {
+		return s.reserve(ctx, n, err)
+	}
+	return Lease{s, b}, nil
+}
+
+// reserve goes on with what tryReserve failed with, as long as that is a lack of
+// room.
+func (s *Sender) reserve(ctx context.Context, n int, err error) (l Lease, _ error) {
 	if !blocked(err) {
-		return l, err
+		return l, s.fail("reserve", err)
 	}
 	s.stalls.Add(1)
 	for s.pause.reset(); blocked(err); l, err = s.TryReserve(n) {
@@ -271,10 +282,7 @@ func (s *Sender) Send(ctx context.Context, message []byte) error {
 		return nil
 	}
 	s.mu.Unlock()
-	if !blocked(err) {
-		return s.fail("reserve", err)
-	}
-	l, err := s.Reserve(ctx, len(message))
+	l, err := s.reserve(ctx, len(message), err)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,9 @@ func (b *bell) tell() {
 	if !b.lax {
 		b.fence.Store(0)
 	}
-	b.ring()
+	if atomic.LoadUint32(b.word)&1 != 0 {
+		b.ring()
+	}
 }
 
 // wake wakes all. Where the word has changed, another one wakes them, or they

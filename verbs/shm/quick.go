@@ -98,7 +98,9 @@ func (q *pair) quickWrite(l *link, wr *verbs.SendWR, data []byte) bool {
 	}
 	placeOne(b, data)
 	l.bell.tell()
-	q.quickDone(wr, len(data), under)
+	if under > 0 || q.signaled(wr) {
+		q.quickDone(wr, len(data), under)
+	}
 	return true
 }
 
