@@ -37,8 +37,9 @@ func (a *app) benchChannelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "channel", Short: "Measure channels, beside UCX and sockets, and ask what the paper asks",
 		Long: "Send messages over channels between two processes. With --peer ucx the best channel of\n" +
-			"each size stands beside UCX's shared memory (ucx_perftest, UCX_TLS=posix,self), a Unix\n" +
-			"socket and TCP. Without it, or with --question, the questions of the evaluation of\n" +
+			"each size, by a lease or for short messages by Send, stands beside UCX's shared memory\n" +
+			"(ucx_perftest, UCX_TLS=posix,self), a Unix socket and TCP. Without it, or with\n" +
+			"--question, the questions of the evaluation of\n" +
 			"\"Efficient RDMA Communication Protocols\" are asked:\n\n" + questionHelp() +
 			"\nOf the provider sim, what is asked is counted, on a simulated network: half round trips,\n" +
 			"requests and memory. Runs are interleaved, figures are medians.",

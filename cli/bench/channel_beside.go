@@ -104,9 +104,17 @@ func ucxIters(test perf.Test, size int, d time.Duration) int {
 	return max(100, int(float64(d.Microseconds())/us))
 }
 
+// sentByCopy is how long a message is at most of which both ways to send are
+// measured: in a lease, and by Send from memory of the caller's, as UCX does.
+const sentByCopy = 512
+
 func (s *channelStage) heats(c *contest) (list []*channelTrial) {
 	for _, k := range s.kinds(all) {
-		list = s.plan(list, perf.ChannelSpec{Via: k.Name, Test: c.test, Size: c.size, CopyReceive: c.copies})
+		spec := perf.ChannelSpec{Via: k.Name, Test: c.test, Size: c.size, CopyReceive: c.copies}
+		list = s.plan(list, spec)
+		if spec.CopySend = true; c.size <= sentByCopy {
+			list = s.plan(list, spec)
+		}
 	}
 	for _, t := range list {
 		t.spec.Time = max(s.Time/4, time.Microsecond)
@@ -185,7 +193,11 @@ func (c *contest) title() string {
 
 // against is the best channel's figure beside a peer's.
 func (c *contest) against(t *channelTrial, name string) ChannelFigure {
-	f := best(c.ours).figure(c.title(), bytesOf(c.size))
+	ours := best(c.ours)
+	f := ours.figure(c.title(), bytesOf(c.size))
+	if ours.spec.CopySend {
+		f.Channel += ", Send"
+	}
 	f.PeerName = name
 	f.compare(t.value())
 	return f
