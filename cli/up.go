@@ -169,7 +169,7 @@ func (a *app) up(ctx context.Context, arg string, f upFlags) error {
 	defer cancel()
 	bar := a.progress()
 	bar.start("bring up", -1)
-	l, err := lab.Start(ctx, s.Fabric, lab.Config{Multicast: f.engine})
+	l, err := lab.Start(ctx, s.Fabric, lab.Config{Multicast: f.engine, Loss: f.Loss})
 	bar.end()
 	if err != nil {
 		return err

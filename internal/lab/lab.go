@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"time"
 
@@ -37,6 +38,10 @@ type Config struct {
 	Multicast string
 	// ManagerAt is the adapter that the manager runs at; the first one by default.
 	ManagerAt int
+	// Loss is which part of packets links are going to lose, from 0 to 1. The
+	// manager's datagrams are lost with the others, and it asks as often as it
+	// takes, unless Manager.Ask tells how often.
+	Loss float64
 }
 
 // Lab is a subnet that is up. All methods may be called by any goroutine.
@@ -91,6 +96,9 @@ func (l *Lab) start(ctx context.Context, at string, cfg Config) (err error) {
 	if cfg.Manager, err = engines(cfg); err != nil {
 		return err
 	}
+	if cfg.Loss > 0 && cfg.Manager.Ask.Call == (umad.CallOptions{}) {
+		cfg.Manager.Ask.Call = asking(cfg.Loss)
+	}
 	if l.Live, err = emu.Start(l.Fabric, cfg.Emu); err != nil {
 		return err
 	}
@@ -126,6 +134,28 @@ func (l *Lab) start(ctx context.Context, at string, cfg Config) (err error) {
 	case <-ctx.Done():
 		return fmt.Errorf("bring the subnet up: %w", context.Cause(ctx))
 	}
+}
+
+const (
+	// crossings are the links that a question crosses, and its answer.
+	crossings = 16
+	// vain is how seldom all tries are to be lost.
+	vain = 1e-7
+	// mostTries bounds how long the dead are asked.
+	mostTries = 100
+	// tryTime is for one of them: an agent of the emulated subnet answers at once.
+	tryTime = 50 * time.Millisecond
+)
+
+// asking is how a manager asks where each link loses a part of packets. Subnets
+// lose so few that four tries are enough everywhere else: links correct bits, and
+// what is lost is what a slow agent had no room for. A twentieth at each of sixteen
+// links is more than half of all questions, and a node that was asked four times in
+// vain is given up.
+func asking(loss float64) umad.CallOptions {
+	lost := 1 - math.Pow(1-loss, crossings)
+	tries := math.Log(vain) / math.Log(lost)
+	return umad.CallOptions{Timeout: tryTime, Retries: int(min(max(tries, 4), mostTries))}
 }
 
 // engines fills in those that the manager has not.

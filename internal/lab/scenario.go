@@ -196,14 +196,21 @@ func (r *run) found(ctx context.Context, mgid ib.MGID, t *team, rank, host int, 
 	}
 	return collective.New(ctx, r.opened[host], rank, len(t.hosts), exchange, collective.Config{
 		Joiner: &member.Subnet{Client: client, Group: mgid, Ports: uint16(len(t.hosts))},
-		Slots:  r.s.Slots, Roots: []int{0}, BcastOnly: true, Timeout: patience,
+		Slots:  r.s.Slots, Roots: []int{0}, BcastOnly: true, Timeout: r.s.patience(),
 	})
 }
 
 // patience is how long a READ or WRITE waits for its answer. All hosts share the
 // processors of one: what is a network's round trip elsewhere waits here until a
-// thousand others had their turn.
-const patience = 500 * time.Millisecond
+// thousand others had their turn. Where packets are lost many are waited for in
+// vain, so that a few hosts wait for less.
+func (s *Scenario) patience() time.Duration {
+	const most = 500 * time.Millisecond
+	if s.Loss > 0 {
+		return min(most, 100*time.Millisecond+time.Duration(s.Groups*s.Members)*250*time.Microsecond)
+	}
+	return most
+}
 
 // open opens the devices of all hosts that are members.
 func (r *run) open() error {
