@@ -69,7 +69,7 @@ func (p *port) now() time.Duration {
 // enter takes the lock, and has the engine know the time.
 func (p *port) enter() {
 	p.mu.Lock()
-	p.engine.Advance(p.now())
+	p.engine.Tell(p.now())
 }
 
 // leave sends what there is to send, sets the timer, and gives the lock back.

@@ -3,11 +3,11 @@
 // the next timer out. Its owner calls it under a lock of its own, tells it what
 // time it is, and calls Flush when it is done:
 //
-//	e.Advance(now)            // runs the timers that are due
+//	e.Tell(now)
 //	e.Receive(batch)          // packets that came
 //	qp.PostSend(wr)           // and what else there is
 //	e.Flush()                 // acknowledges, and has Send called with the rest
-//	at, some := e.Next()      // when Advance has to be called next
+//	at, some := e.Next()      // when Advance has to be called, which runs timers
 //
 // # Reliable connections
 //

@@ -60,9 +60,14 @@ func New(c Config) *Engine {
 	return e
 }
 
-// Advance tells the time, and runs the timers that are due.
+// Tell tells the time.
+func (e *Engine) Tell(now time.Duration) { e.now = max(e.now, now) }
+
+// Advance tells the time, and runs the timers that are due. What has come should be
+// given to Receive before that: who is late with both would take what was answered
+// for lost.
 func (e *Engine) Advance(now time.Duration) {
-	e.now = max(e.now, now)
+	e.Tell(now)
 	for {
 		q := e.timers.due(e.now)
 		if q == nil {

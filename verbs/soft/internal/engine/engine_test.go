@@ -131,6 +131,24 @@ func TestAnyLoss(t *testing.T) {
 	})
 }
 
+// TestLateTimer: an answer that came while nobody had the time to look at it is no
+// reason to send again.
+func TestLateTimer(t *testing.T) {
+	a, b := connected(t, 1)
+	if err := a.qp.PostSend(&verbs.SendWR{Op: verbs.OpWrite, Flags: verbs.Signaled, SGEs: []verbs.SGE{a.sge(0, 700)}, RemoteAddr: b.region.Addr(), RKey: b.region.Key}); err != nil {
+		t.Fatal(err)
+	}
+	a.qp.Pump()
+	always := func() bool { return true }
+	carry(a, b, always)
+	a.e.Tell(time.Second)
+	carry(b, a, always)
+	a.e.Advance(time.Second)
+	if len(a.done) != 1 || a.done[0].Status != verbs.StatusOK || a.e.Stats.Timeouts+a.e.Stats.Resent != 0 {
+		t.Errorf("%+v, %+v", a.done, a.e.Stats)
+	}
+}
+
 func word(b []byte) (v uint64) {
 	for i := range 8 {
 		v |= uint64(b[i]) << (8 * i)
