@@ -27,6 +27,19 @@
 // ::ffff:a.b.c.d or ff0e::ffff:a.b.c.d, or IPv6 ones; the kernel joins them by
 // IGMP or MLD.
 //
+// # Interoperation
+//
+// TestInterop has the Linux kernel's rxe as the peer, in a virtual machine: each
+// operation as requester and as responder, datagrams, multicast, refusals, missing
+// receives, by IPv4 and IPv6, and the programs ibv_rc_pingpong, ibv_uc_pingpong and
+// ibv_ud_pingpong (package ibverbs-utils) as server and as client. Each packet on the
+// wire is captured, its ICRC compared with package packet's, and a choice of them
+// dissected by tshark. Where rxe of Linux 6.1 deviates: a SEND that is longer than its
+// receive is a remote operation error at the sender (IBTA 9.7.4.1.6: an invalid
+// request); what the rights of a QP forbid, not those of its memory, is an invalid
+// request, which here is an access error; a number of retries of 7 has no end; UDP
+// checksums of IPv6 are 0.
+//
 // # Goroutines and time
 //
 // A device has a goroutine for each socket, and a timer for all its QPs. One lock
