@@ -45,7 +45,7 @@ type Config struct {
 	// Manager's.
 	Groups group.Config
 	// Window is how long joins are collected before they are routed: by default
-	// 30 ms after the last, after a short burst of them 5 ms at least, and 2 s
+	// 15 ms after the last, after a short burst of them 5 ms at least, and 2 s
 	// at most. A collected group that is complete waits 5 ms where no other
 	// collects members, and else until no other got any for 30 ms, 2 s at most.
 	Window group.Window

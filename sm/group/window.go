@@ -6,7 +6,7 @@ import "time"
 // the latest Bound after the first change. With either zero it is taken at once.
 //
 // With Least, a short burst of changes counts as over sooner: after an eighth of
-// the time that it lasted, though not before Least, nor later than after Quiet.
+// the time that it lasted, though not before Least, nor later than after half of Quiet.
 // However the changes come, work that goes on is then taken in few rounds, each
 // much longer than the one before.
 //
@@ -25,7 +25,7 @@ func (w Window) pause(q Waiting) time.Duration {
 	case q.Final:
 		return min(w.Quiet, w.Least)
 	default:
-		return min(w.Quiet, max(w.Least, q.Last.Sub(q.First)/8))
+		return min(w.Quiet/2, max(w.Least, q.Last.Sub(q.First)/8))
 	}
 }
 

@@ -26,7 +26,7 @@ func TestWindow(t *testing.T) {
 		{Window{Quiet: 10 * ms, Bound: 500 * ms, Least: 3 * ms}, 0, 0, false, 3 * ms},
 		{Window{Quiet: 10 * ms, Bound: 500 * ms, Least: 3 * ms}, 0, 24 * ms, false, 27 * ms},
 		{Window{Quiet: 10 * ms, Bound: 500 * ms, Least: 3 * ms}, 0, 40 * ms, false, 45 * ms},
-		{Window{Quiet: 10 * ms, Bound: 500 * ms, Least: 3 * ms}, 0, 400 * ms, false, 410 * ms},
+		{Window{Quiet: 10 * ms, Bound: 500 * ms, Least: 3 * ms}, 0, 400 * ms, false, 405 * ms},
 		{Window{Quiet: 10 * ms, Bound: 500 * ms, Least: 3 * ms}, 0, 400 * ms, true, 403 * ms},
 		{Window{Quiet: 10 * ms, Bound: 500 * ms, Least: 30 * ms}, 0, 400 * ms, true, 410 * ms},
 	} {
