@@ -58,6 +58,7 @@ var imports = map[string][]string{
 	"verbs/shm":            {"verbs", "verbs/internal/queue"},
 	"verbs/soft":           {"verbs", "verbs/internal/queue", "packet"},
 	"verbs/ibv":            {"verbs"},
+	"verbs/cm":             {"ib", "verbs"},
 	"channel":              {"ib", "verbs"},
 	"channel/measure":      {"channel", "verbs", "verbs/sim"},
 	"collective":           {"ib", "verbs", "channel"},
@@ -84,7 +85,7 @@ var testImports = map[string][]string{
 	"sm":         {"fabric/topology", "fabric/format", "umad/umadtest", "route/unicast", "route/multicast", "route/format", "emu", "sa"},
 	"sa":         {"umad/umadtest"},
 	"emu":        {"fabric/topology", "fabric/format", "umad/umadtest", "route/format", "route/unicast", "route/multicast"}, // to judge the tables that OpenSM wrote, and to carry data by ours
-	"channel":    {"verbs/sim", "verbs/shm", "verbs/soft", "verbs/ibv"},
+	"channel":    {"verbs/sim", "verbs/shm", "verbs/soft", "verbs/ibv", "verbs/cm"},
 	"collective": {"verbs/sim", "verbs/shm", "verbs/soft"},
 }
 

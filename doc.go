@@ -30,7 +30,7 @@
 //     sm/opensm read OpenSM's files.
 //   - verbs is RDMA devices: the objects and work requests; verbs/sim simulates
 //     networks of them, verbs/shm joins processes of a host, verbs/ibv is
-//     libibverbs, and verbs/verbstest holds each of them to the rules.
+//     libibverbs, verbs/cm connects by address, and verbs/verbstest holds each of them to the rules.
 //   - channel is messages over them: many protocols of which a program takes
 //     one, links between processes, net.Conn; channel/measure reads off
 //     simulated networks what each costs.

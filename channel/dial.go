@@ -10,10 +10,13 @@ import (
 )
 
 // Dial makes a link to who listens on an address, of the networks "tcp" and
-// "unix".
+// "unix", or those that cfg.Dial knows.
 func Dial(ctx context.Context, network, address string, cfg LinkConfig) (*Link, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, network, address)
+	dial := cfg.Dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	conn, err := dial(ctx, network, address)
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", address, err)
 	}

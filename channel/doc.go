@@ -38,7 +38,20 @@
 //
 // Between processes each end makes an invitation for a peer ([Sender.Invite],
 // [Receiver.Invite]), its words are carried to the other side by whatever way,
-// and [Peer.Attach] takes them.
+// and [Peer.Attach] takes them. A [Link] carries them over a connection, such as TCP.
+//
+// # By address
+//
+// Which device, port and GID lead to an IP address, the kernel's connection manager
+// knows, and a link can go over a connection of its own, so that no other network
+// is needed (package heddle/verbs/cm):
+//
+//	m := cm.NewManager(&ibv.Provider{})
+//	device, path, err := m.Resolve(ctx, "node7:7471")
+//	t, err := channel.NewTransportOn(device, path)
+//	l, err := channel.Dial(ctx, cm.Network, "node7:7471", channel.LinkConfig{Dial: m.DialContext})
+//
+// The other side resolves its own address, and its [Listen] takes what m.Listen gives.
 //
 // # Who may call what
 //

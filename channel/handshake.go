@@ -2,6 +2,7 @@ package channel
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -35,6 +36,9 @@ type LinkConfig struct {
 	Secret []byte
 	// Timeout is how long a handshake takes at most, 10 s by default.
 	Timeout time.Duration
+	// Dial makes the connection of Dial and DialConn, such as cm.Manager's
+	// DialContext, which knows the network "rdma"; by default it is net's.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // handshake greets a peer, and proves to each other that both know the secret.

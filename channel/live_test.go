@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,9 +42,10 @@ var liveTests = []string{
 // TestKernel runs the tests of real devices over libibverbs, in a virtual machine
 // with a RoCE device of software.
 func TestKernel(t *testing.T) {
-	output := testenv.OnRXE(t, testenv.VM{Memory: 1024}, deviceVariable, "^("+strings.Join(liveTests, "|")+")$")
+	tests := slices.Concat(liveTests, addressTests)
+	output := testenv.OnRXE(t, testenv.VM{Memory: 1024, Modules: []string{"rdma_ucm"}}, deviceVariable, "^("+strings.Join(tests, "|")+")$")
 	t.Log(output)
-	for _, name := range liveTests {
+	for _, name := range tests {
 		if !strings.Contains(output, "--- PASS: "+name+" (") {
 			t.Errorf("%s did not pass in the virtual machine", name)
 		}

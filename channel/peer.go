@@ -53,7 +53,7 @@ func (p *Peer) create() (err error) {
 	attr := verbs.QPAttr{
 		Type: verbs.RC, SendCQ: e.sends, RecvCQ: e.recvs, SRQ: q.srq, SendWR: max(q.send, 1), RecvWR: max(q.recv, 1),
 		SendSGE: 1, RecvSGE: max(q.recvSGE, 1), Inline: inlineOf(&e.t.caps), Access: access,
-		RNRTimer: q.notReady,
+		RNRTimer: q.notReady, Port: e.t.path.Port, GID: e.t.path.GID, PKey: e.t.path.PKey, SL: e.t.path.SL,
 	}
 	if p.qp, err = e.t.pd.CreateQP(attr); err != nil {
 		return err

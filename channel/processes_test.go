@@ -27,6 +27,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if address := os.Getenv(dialerVariable); address != "" {
+		if err := beDialer(address); err != nil {
+			fmt.Fprintln(os.Stderr, "dialer:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if address := os.Getenv(memberVariable); address != "" {
 		if err := beMember(address, os.Getenv(memberKindVariable)); err != nil {
 			fmt.Fprintln(os.Stderr, "member:", err)

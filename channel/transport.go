@@ -13,6 +13,7 @@ type Transport struct {
 	pd   verbs.PD
 	caps verbs.Caps
 	wait *poller
+	path verbs.Path // that queue pairs go by; zero leaves it to the device
 }
 
 // NewTransport makes channels on an opened device. What the device does not tell
@@ -24,6 +25,17 @@ func NewTransport(dev verbs.Context, assume ...verbs.Assumption) (*Transport, er
 		return nil, fmt.Errorf("transport on %s: %w", dev.Name(), err)
 	}
 	return &Transport{dev: dev, pd: pd, caps: dev.Caps().Assume(assume...), wait: newPoller(dev)}, nil
+}
+
+// NewTransportOn is NewTransport for channels that go by a path, such as
+// cm.Manager's Resolve finds it for an address: by its port, its GID, its P_Key and
+// its service level.
+func NewTransportOn(dev verbs.Context, path verbs.Path, assume ...verbs.Assumption) (*Transport, error) {
+	t, err := NewTransport(dev, assume...)
+	if err == nil {
+		t.path = path
+	}
+	return t, err
 }
 
 // Caps are those of the device, with what was asserted.

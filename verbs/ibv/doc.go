@@ -42,7 +42,9 @@
 //
 // The endpoint of a QP holds its number, LID, GID and MTU; the smaller MTU of
 // both sides is the path's. iWARP connects through a connection manager only,
-// which this package has none of: a QP of it can be made and not connected.
+// and other than package heddle/verbs/cm does: a QP of it can be made and not
+// connected. QPs of InfiniBand and RoCE that package has connected by the kernel's
+// connection manager ([verbs.CMConnector]).
 //
 // Where the driver enters the kernel, requests are sent again 6 times at most:
 // rxe takes 7, the default, for no end.
