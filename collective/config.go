@@ -17,6 +17,9 @@ type Config struct {
 	// Joiner brings this rank into the multicast group; nil for a group without
 	// multicast.
 	Joiner Joiner
+	// Way is how broadcasts are to go where the best way that there is, which is
+	// the default, is not wanted.
+	Way Way
 	// Slots is how many chunks of a root are under way at most, 256 by default.
 	// Each rank has memory for that many chunks of each root.
 	Slots int
@@ -139,8 +142,12 @@ func (w Way) String() string {
 	return fmt.Sprintf("way %d", uint8(w))
 }
 
-// wayOf is the best way that a device has.
-func wayOf(caps *verbs.Caps, joiner Joiner) Way {
+// wayOf is the best way that a device has, or the one that is wanted in its place.
+func wayOf(caps *verbs.Caps, joiner Joiner, wanted Way) Way {
+	return max(bestWay(caps, joiner), wanted)
+}
+
+func bestWay(caps *verbs.Caps, joiner Joiner) Way {
 	switch {
 	case !caps.Can(verbs.RC, verbs.OpRead) || !caps.Can(verbs.RC, verbs.OpWrite):
 		return ByTree
@@ -161,6 +168,9 @@ func (c Config) filled(rank, size int) (Config, error) {
 	orDefault(&c.Probe, defaultProbe)
 	orDefault(&c.Linger, defaultLinger)
 	orDefault(&c.Timeout, defaultTimeout)
+	if c.Way > ByTree {
+		return c, fmt.Errorf("broadcasts by %v: %w", c.Way, ErrInvalid)
+	}
 	if c.Slots < 2 || c.Slots > maxSlots {
 		return c, fmt.Errorf("%d slots, not 2 to %d: %w", c.Slots, maxSlots, ErrInvalid)
 	}

@@ -64,7 +64,7 @@ func New(ctx context.Context, dev verbs.Context, rank, size int, exchange Exchan
 		return nil, &Error{Op: "new group", Rank: rank, Peer: -1, Err: err}
 	}
 	caps := dev.Caps()
-	g := &Group{rank: rank, size: size, cfg: cfg, way: wayOf(&caps, cfg.Joiner), dev: dev, caps: caps, wcs: make([]verbs.WC, 32), turn: make(turn, 1)}
+	g := &Group{rank: rank, size: size, cfg: cfg, way: wayOf(&caps, cfg.Joiner, cfg.Way), dev: dev, caps: caps, wcs: make([]verbs.WC, 32), turn: make(turn, 1)}
 	if err := g.found(ctx, exchange); err != nil {
 		return nil, errors.Join(&Error{Op: "new group", Rank: rank, Peer: -1, Err: err}, g.release())
 	}

@@ -408,6 +408,25 @@ func TestDeadRoot(t *testing.T) {
 	}
 }
 
+// TestWay: broadcasts go as it is wanted.
+func TestWay(t *testing.T) {
+	for _, way := range []collective.Way{collective.ByMulticast, collective.ByRead, collective.ByTree} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 5, sim.Config{}, collective.Config{Joiner: group, Way: way, BcastOnly: true, Slots: 16})
+			for _, g := range w.groups {
+				if g.Way() != way {
+					t.Errorf("rank %d: by %v, want %v", g.Rank(), g.Way(), way)
+				}
+			}
+			w.bcast(2, noise(1, 100_000))
+			if n := w.groups[2].Stats().Datagrams; (n > 1) != (way == collective.ByMulticast) {
+				t.Errorf("%v: %d datagrams", way, n)
+			}
+			w.close()
+		})
+	}
+}
+
 // TestBcastOnly: such a group has no other operations.
 func TestBcastOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
