@@ -24,6 +24,7 @@ type pingPongFlags struct {
 	test, op, qp    string
 	spec            perf.Spec
 	json            bool
+	ibverbs         bool
 }
 
 func (a *app) verbsPingPongCommand() *cobra.Command {
@@ -36,10 +37,19 @@ func (a *app) verbsPingPongCommand() *cobra.Command {
 			"device it has.\n\n" +
 			"  heddle verbs pingpong --provider ibv --listen :18515\n" +
 			"  heddle verbs pingpong --provider ibv --connect host:18515 --op write --size 64\n\n" +
+			"With --ibverbs the other end is ibv_rc_pingpong, ibv_uc_pingpong or ibv_ud_pingpong\n" +
+			"of rdma-core, for a provider that speaks InfiniBand or RoCE: ibv or soft.\n\n" +
+			"  ibv_rc_pingpong -d mlx5_0 -g 3\n" +
+			"  heddle verbs pingpong --provider soft --device 10.0.0.2 --ibverbs --connect host:18515\n\n" +
 			"ADDRESS is HOST:PORT or unix:PATH. It carries what queue pairs must know of each\n" +
 			"other, in the clear; listen where only those reach it that may use the memory.\n\n" + deviceHelp,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.pingPong(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.ibverbs && !cmd.Flags().Changed("size") {
+				f.spec.Size = f.programSize()
+			}
+			return a.pingPong(cmd.Context(), f)
+		},
 	}
 	f.flags(cmd, "shm")
 	set := cmd.Flags()
@@ -57,6 +67,7 @@ func (a *app) verbsPingPongCommand() *cobra.Command {
 	set.BoolVar(&f.spec.Events, "events", false, "wait asleep, not by polling")
 	set.BoolVar(&f.spec.Check, "check", false, "compare all bytes with what was sent")
 	set.DurationVar(&f.spec.Timeout, "timeout", 30*time.Second, "how long all of it may take, and how long to wait for who listens")
+	set.BoolVar(&f.ibverbs, "ibverbs", false, "the other end is rdma-core's ibv_rc_pingpong or its like, with the same size (4096, of ud 1024) and iters")
 	set.BoolVar(&f.json, "json", false, "write one JSON object")
 	return cmd
 }
@@ -97,6 +108,9 @@ func (f *pingPongFlags) fill() (err error) {
 	if f.test == string(perf.Socket) {
 		return usagef("--test %s: want latency, stream or wake", f.test)
 	}
+	if f.ibverbs && (f.op != "send" || f.test != string(perf.Latency) || f.spec.Iters < 2 || f.listen == "" && f.connect == "") {
+		return usagef("--ibverbs wants --listen or --connect, and has two or more messages sent and answered")
+	}
 	f.spec.Op, f.spec.Service, f.spec.Test = operations()[at], verbs.QPType(service), perf.Test(f.test)
 	if f.spec.Assume, err = assumptions(f.assume); err != nil {
 		return err
@@ -123,6 +137,8 @@ func (a *app) pingPong(ctx context.Context, f pingPongFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	switch {
+	case f.ibverbs:
+		err = a.pingPongProgram(ctx, e, f)
 	case f.listen != "":
 		err = a.pingPongServe(ctx, e, f)
 	case f.connect != "":
@@ -143,19 +159,8 @@ func split(address string) (network, rest string) {
 
 // pingPongServe waits for the other end, and does what it asks for until it goes.
 func (a *app) pingPongServe(ctx context.Context, e *perf.End, f pingPongFlags) error {
-	network, address := split(f.listen)
-	listener, err := net.Listen(network, address)
+	conn, err := a.accept(ctx, f.listen)
 	if err != nil {
-		return err
-	}
-	defer listener.Close()
-	defer context.AfterFunc(ctx, func() { listener.Close() })() //nolint:errcheck // who waits is told
-	fmt.Fprintf(a.err, "listening at %v\n", listener.Addr())
-	conn, err := listener.Accept()
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			return cause
-		}
 		return err
 	}
 	l := perf.NewLink(ctx, conn)
@@ -163,6 +168,50 @@ func (a *app) pingPongServe(ctx context.Context, e *perf.End, f pingPongFlags) e
 	var failed error
 	err = l.Serve(e, func(r perf.Result) { failed = errors.Join(failed, a.pingPongResult(r, f)) })
 	return errors.Join(err, failed)
+}
+
+// accept waits for one who connects.
+func (a *app) accept(ctx context.Context, at string) (net.Conn, error) {
+	network, address := split(at)
+	listener, err := net.Listen(network, address)
+	if err != nil {
+		return nil, err
+	}
+	defer listener.Close()
+	defer context.AfterFunc(ctx, func() { listener.Close() })() //nolint:errcheck // who waits is told
+	fmt.Fprintf(a.err, "listening at %v\n", listener.Addr())
+	conn, err := listener.Accept()
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return nil, cause
+	}
+	return conn, err
+}
+
+// programSize is how long messages of rdma-core's programs are where they are not
+// told.
+func (f *pingPongFlags) programSize() int {
+	if f.qp == "ud" {
+		return 1024
+	}
+	return 4096
+}
+
+// pingPongProgram has one of rdma-core's programs as the other end.
+func (a *app) pingPongProgram(ctx context.Context, e *perf.End, f pingPongFlags) (err error) {
+	var conn net.Conn
+	if f.listen != "" {
+		conn, err = a.accept(ctx, f.listen)
+	} else {
+		conn, err = dialPatiently(ctx, f.connect, f.spec.Timeout)
+	}
+	if err != nil {
+		return err
+	}
+	r, err := e.PingPong(ctx, conn, f.spec, f.connect != "")
+	if err != nil {
+		return err
+	}
+	return a.pingPongResult(r, f)
 }
 
 func (a *app) pingPongConnect(ctx context.Context, e *perf.End, f pingPongFlags) error {

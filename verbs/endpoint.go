@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 
 	"heddle/ib"
@@ -85,32 +84,4 @@ func (e *EndpointAttr) fault() string {
 		return "the GID"
 	}
 	return ""
-}
-
-// The length of the text of an endpoint.
-const pingPongLen = 4 + 1 + 6 + 1 + 6 + 1 + 32
-
-// PingPongText is the endpoint as the example programs of rdma-core say it to each
-// other, ibv_rc_pingpong and its like: LID, QPN, PSN and GID in hexadecimal digits,
-// with colons between. They send a zero byte behind it.
-func (e *EndpointAttr) PingPongText() string {
-	return fmt.Sprintf("%04x:%06x:%06x:%x", uint16(e.LID), uint32(e.QPN), e.PSN, e.GID[:])
-}
-
-// ParsePingPong reads that; the other fields are as they were. The error wraps
-// ErrInvalid.
-func (e *EndpointAttr) ParsePingPong(text string) error {
-	refused := fmt.Errorf("%q is not LID:QPN:PSN:GID: %w", text, ErrInvalid)
-	if len(text) != pingPongLen || text[4] != ':' || text[11] != ':' || text[18] != ':' {
-		return refused
-	}
-	lid, err1 := hex.DecodeString(text[:4])
-	numbers, err2 := hex.DecodeString("00" + text[5:11] + "00" + text[12:18])
-	gid, err3 := hex.DecodeString(text[19:])
-	if err1 != nil || err2 != nil || err3 != nil {
-		return refused
-	}
-	e.LID, e.GID = ib.LID(binary.BigEndian.Uint16(lid)), ib.GID(gid)
-	e.QPN, e.PSN = ib.QPN(binary.BigEndian.Uint32(numbers)), binary.BigEndian.Uint32(numbers[4:])
-	return nil
 }

@@ -3,6 +3,7 @@ package verbs_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -72,6 +73,38 @@ func TestPingPongText(t *testing.T) {
 		}
 	}
 }
+
+// TestMeetPingPong plays each part of the exchange by hand.
+func TestMeetPingPong(t *testing.T) {
+	own := testEndpoint()
+	own.Type, own.Port = verbs.RC, 0
+	const hello, other = "0102:030405:060708:00000000000000000000ffff0a000001\x00", "0000:00000a:00000b:00000000000000000000ffff0a000002\x00"
+	want := own
+	want.LID, want.QPN, want.PSN, want.Reads, want.GID = 0, 10, 11, 1, ib.MustParseGID("::ffff:10.0.0.2")
+	for client, script := range map[bool][2]string{true: {other, hello + "done\x00"}, false: {other + "done\x00", hello}} {
+		conn := &halves{Reader: strings.NewReader(script[0])}
+		var got verbs.EndpointAttr
+		if err := verbs.MeetPingPong(conn, own, client, func(e verbs.EndpointAttr) error { got = e; return nil }); err != nil || got != want || conn.String() != script[1] {
+			t.Errorf("client %v: %+v, %v, said %q", client, got, err, conn.String())
+		}
+	}
+	refused := errors.New("refused")
+	if err := verbs.MeetPingPong(&halves{Reader: strings.NewReader(other)}, own, false, func(verbs.EndpointAttr) error { return refused }); !errors.Is(err, refused) {
+		t.Error(err)
+	}
+	own.Port = 4792
+	if err := verbs.MeetPingPong(&halves{Reader: strings.NewReader(other)}, own, false, nil); !errors.Is(err, verbs.ErrInvalid) {
+		t.Errorf("with another port: %v", err)
+	}
+}
+
+// halves is a connection of which one half is read, and the other written.
+type halves struct {
+	io.Reader
+	bytes.Buffer
+}
+
+func (h *halves) Read(p []byte) (int, error) { return h.Reader.Read(p) }
 
 func FuzzEndpoint(f *testing.F) {
 	f.Add([]byte(goldenEndpoint))

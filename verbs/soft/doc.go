@@ -35,10 +35,10 @@
 // ibv_ud_pingpong (package ibverbs-utils) as server and as client. Each packet on the
 // wire is captured, its ICRC compared with package packet's, and a choice of them
 // dissected by tshark. Where rxe of Linux 6.1 deviates: a SEND that is longer than its
-// receive is a remote operation error at the sender (IBTA 9.7.4.1.6: an invalid
-// request); what the rights of a QP forbid, not those of its memory, is an invalid
-// request, which here is an access error; a number of retries of 7 has no end; UDP
-// checksums of IPv6 are 0.
+// receive is a remote operation error at the sender (IBTA 9.9.3: an invalid request);
+// what the rights of a QP forbid, not those of its memory, is an invalid request, which
+// here is an access error; 7 retries have no end. The command heddle verbs pingpong
+// --ibverbs plays with those programs.
 //
 // # Goroutines and time
 //

@@ -248,10 +248,10 @@ type refusal struct {
 	rxe verbs.Status
 }
 
-// refusals are those, of a peer with this key. Where rxe deviates: IBTA 9.7.4.1.6
-// has a message that its receive is too short for be an invalid request, and rxe
-// calls it an operational error; it looks at the rights of the QP with the opcode,
-// and calls what they forbid an invalid request.
+// refusals are those, of a peer with this key. Where rxe deviates: a message
+// that its receive is too short for is an invalid request (IBTA 9.9.3), and rxe calls
+// it an operational error; it looks at the rights of the QP with the opcode, and calls
+// what they forbid an invalid request.
 func refusals(key uint32) []refusal {
 	wrong := key ^ 0x5500
 	return []refusal{

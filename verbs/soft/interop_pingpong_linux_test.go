@@ -3,7 +3,6 @@
 package soft_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -123,49 +122,29 @@ func gidIndex(t *testing.T, family int) string {
 	return ""
 }
 
-// meet makes a QP, and exchanges its address with the program's: the client says its
-// own first, and ends with a word.
+// meet makes a QP, and connects it with the program's.
 func (p *program) meet(t *testing.T, n *node, conn net.Conn, serves bool) (q verbs.QP, ah verbs.AH, to verbs.EndpointAttr) {
 	t.Helper()
 	must(t, conn.SetDeadline(time.Now().Add(interopPatience)))
-	q = n.qp(verbs.QPAttr{Type: p.service, MTU: ib.MTU1024, QKey: p.qkey, RecvWR: pingPongDepth, Timeout: time.Second})
+	q = n.qp(verbs.QPAttr{Type: p.service, QKey: p.qkey, RecvWR: pingPongDepth, Timeout: time.Second})
 	own, err := verbs.ParseEndpoint(q.Endpoint())
 	must(t, err)
 	for i := range pingPongDepth {
 		p.recv(n, q, i)
 	}
-	r := bufio.NewReader(conn)
-	say := func(text string) {
-		_, err := io.WriteString(conn, text+"\x00")
-		must(t, err)
-	}
-	hear := func() string {
-		text, err := r.ReadString(0)
-		must(t, err)
-		return strings.TrimSuffix(text, "\x00")
-	}
-	to = verbs.EndpointAttr{Type: p.service, Link: verbs.LinkEthernet, MTU: ib.MTU1024, Reads: 1, GIDType: verbs.GIDRoCEv2, QKey: p.qkey}
-	if serves {
-		say(own.PingPongText())
-		must(t, to.ParsePingPong(hear()))
-		say("done")
-	} else {
-		must(t, to.ParsePingPong(hear()))
-	}
-	if p.service == verbs.UD {
-		must(t, q.Connect(t.Context(), nil))
-		ah, _, _, err = n.pd.ResolveAH(to.Encode())
-		must(t, err)
-		n.later(ah.Close)
-	} else {
-		must(t, q.Connect(t.Context(), to.Encode()))
-	}
-	if !serves {
-		say(own.PingPongText())
-		if word := hear(); word != "done" {
-			t.Errorf("it says %q", word)
+	must(t, verbs.MeetPingPong(conn, own, serves, func(theirs verbs.EndpointAttr) (err error) {
+		to = theirs
+		if p.service != verbs.UD {
+			return q.Connect(t.Context(), theirs.Encode())
 		}
-	}
+		if err := q.Connect(t.Context(), nil); err != nil {
+			return err
+		}
+		if ah, _, _, err = n.pd.ResolveAH(theirs.Encode()); err == nil {
+			n.later(ah.Close)
+		}
+		return err
+	}))
 	return q, ah, to
 }
 
