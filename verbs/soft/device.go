@@ -221,6 +221,13 @@ func (o *opened) Await(ctx context.Context, ready func() bool) error {
 	if n := o.port.net; n != nil {
 		return n.wait(ctx, happened)
 	}
+	if ok, err := o.spin(happened); ok || err != nil {
+		return err
+	}
+	if p := o.port.poller; p != nil {
+		p.sleep()
+		defer p.wake()
+	}
 	for {
 		changed := o.port.changed()
 		if ok, err := happened(); ok || err != nil {
@@ -233,6 +240,24 @@ func (o *opened) Await(ctx context.Context, ready func() bool) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// spins is how often Await looks for packets before it sleeps.
+const spins = 24
+
+// spin looks for packets for a while, where that can be done.
+func (o *opened) spin(happened func() (bool, error)) (ok bool, err error) {
+	p := o.port
+	if p.poller == nil {
+		return false, nil
+	}
+	for range spins {
+		if ok, err = happened(); ok || err != nil {
+			return ok, err
+		}
+		p.poll()
+	}
+	return false, nil
 }
 
 // usable tells whether something can be made of it; port.mu is held.

@@ -161,7 +161,7 @@ func (q *cq) Poll(into []verbs.WC) (n int, err error) {
 	case p.net != nil:
 		p.net.Step()
 	case p.poller != nil && q.empty%patience == 0:
-		p.poller.poll()
+		p.poll()
 	default:
 		return 0, nil
 	}
@@ -173,6 +173,11 @@ func (q *cq) Wait(ctx context.Context) error {
 	p := q.ctx.port
 	if p.net != nil {
 		return p.net.wait(ctx, q.Happened)
+	}
+	if p.poller != nil {
+		p.settle()
+		p.poller.sleep()
+		defer p.poller.wake()
 	}
 	return q.CQ.Wait(ctx)
 }

@@ -186,7 +186,7 @@ func (q *qp) Modify(to verbs.QPState) error {
 // PostSend implements verbs.QP.
 func (q *qp) PostSend(wr *verbs.SendWR) error {
 	q.port.enter()
-	defer q.port.leave()
+	defer q.port.posted(q.core)
 	if err := q.post(wr); err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (q *qp) PostSend(wr *verbs.SendWR) error {
 // PostSends implements verbs.QP.
 func (q *qp) PostSends(wrs []verbs.SendWR) (n int, err error) {
 	q.port.enter()
-	defer q.port.leave()
+	defer q.port.posted(q.core)
 	for n < len(wrs) && err == nil {
 		if err = q.post(&wrs[n]); err == nil {
 			n++
@@ -231,15 +231,15 @@ func (q *qp) post(wr *verbs.SendWR) error {
 
 // PostRecv implements verbs.QP.
 func (q *qp) PostRecv(wr *verbs.RecvWR) error {
-	q.port.enter()
-	defer q.port.leave()
+	q.port.mu.Lock() // nothing is sent
+	defer q.port.mu.Unlock()
 	return q.postRecv(wr)
 }
 
 // PostRecvs implements verbs.QP.
 func (q *qp) PostRecvs(wrs []verbs.RecvWR) (n int, err error) {
-	q.port.enter()
-	defer q.port.leave()
+	q.port.mu.Lock()
+	defer q.port.mu.Unlock()
 	for i := range wrs {
 		if err := q.postRecv(&wrs[i]); err != nil {
 			return i, err

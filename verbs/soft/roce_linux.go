@@ -33,7 +33,7 @@ type roce struct {
 	six  bool
 	own  uint16 // UDP port
 	attr LinkAttr
-	conn *net.UDPConn
+	conn *os.File
 	out  sender
 	dev  *net.Interface
 
@@ -44,9 +44,12 @@ type roce struct {
 	list      sync.Mutex // the receivers change
 	receivers atomic.Pointer[[]*receiver]
 	damaged   atomic.Uint64 // packets with a wrong ICRC
+	polls     atomic.Uint64 // how often somebody looked for packets
+	sleepers  atomic.Int64  // who waits for what the receivers bring
 
 	mu     sync.Mutex
-	groups map[ib.MGID]*net.UDPConn // guarded by mu, as closed
+	groups map[ib.MGID]*receiver // guarded by mu, as all below
+	first  *receiver
 	closed bool
 }
 
@@ -58,16 +61,15 @@ func listen(a netip.Addr) (Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &roce{addr: a, six: a.Is6(), dev: dev, groups: map[ib.MGID]*net.UDPConn{}}
+	l := &roce{addr: a, six: a.Is6(), dev: dev, groups: map[ib.MGID]*receiver{}}
 	for _, port := range []uint16{packet.RoCEPort, 0} {
-		if l.conn, err = l.socket(netip.AddrPortFrom(a, port), false); err == nil {
+		if l.conn, l.own, err = l.socket(netip.AddrPortFrom(a, port), false); err == nil {
 			break
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	l.own = l.conn.LocalAddr().(*net.UDPAddr).AddrPort().Port()
 	raw, err := l.conn.SyscallConn()
 	if err != nil {
 		return nil, errors.Join(err, l.conn.Close())
@@ -82,8 +84,9 @@ func listen(a netip.Addr) (Link, error) {
 }
 
 // socket opens a socket, alone at its address or with others that are of the same
-// group. Package net would bind one of a group to all addresses.
-func (l *roce) socket(at netip.AddrPort, shared bool) (*net.UDPConn, error) {
+// group, and tells its port. It is none that the runtime watches: receivers do so
+// by themselves.
+func (l *roce) socket(at netip.AddrPort, shared bool) (*os.File, uint16, error) {
 	family := unix.AF_INET
 	var name unix.Sockaddr = &unix.SockaddrInet4{Port: int(at.Port())}
 	if l.six {
@@ -96,23 +99,28 @@ func (l *roce) socket(at netip.AddrPort, shared bool) (*net.UDPConn, error) {
 	} else {
 		name.(*unix.SockaddrInet4).Addr = at.Addr().As4()
 	}
-	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("RoCEv2: socket: %w", err)
+		return nil, 0, fmt.Errorf("RoCEv2: socket: %w", err)
 	}
 	file := os.NewFile(uintptr(fd), "RoCEv2")
-	defer file.Close()
-	if err := l.options(fd, shared); err != nil {
-		return nil, fmt.Errorf("RoCEv2: %w", err)
+	if err = l.options(fd, shared); err == nil {
+		err = unix.Bind(fd, name)
 	}
-	if err := unix.Bind(fd, name); err != nil {
-		return nil, fmt.Errorf("RoCEv2: bind to %v: %w", at, err)
+	if err == nil {
+		name, err = unix.Getsockname(fd)
 	}
-	conn, err := net.FilePacketConn(file)
 	if err != nil {
-		return nil, fmt.Errorf("RoCEv2: %w", err)
+		return nil, 0, errors.Join(fmt.Errorf("RoCEv2 at %v: %w", at, err), file.Close())
 	}
-	return conn.(*net.UDPConn), nil
+	switch name := name.(type) {
+	case *unix.SockaddrInet4:
+		return file, uint16(name.Port), nil
+	case *unix.SockaddrInet6:
+		return file, uint16(name.Port), nil
+	default:
+		return file, at.Port(), nil
+	}
 }
 
 // options are those of the domain: no fragments, multicast by the address's
@@ -155,18 +163,21 @@ func (l *roce) options(fd int, shared bool) error {
 func (l *roce) Attr() LinkAttr { return l.attr }
 
 // Start implements Link.
-func (l *roce) Start(receive func([]Packet)) error {
+func (l *roce) Start(receive func([]Packet)) (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.receive = receive
-	return l.listenOn(l.conn, gidOf(l.addr), l.addr)
+	l.first, err = l.listenOn(l.conn, gidOf(l.addr), l.addr)
+	return err
 }
 
-// listenOn receives from a socket of an address until it is closed.
-func (l *roce) listenOn(conn *net.UDPConn, local ib.GID, to netip.Addr) error {
-	raw, err := conn.SyscallConn()
+// listenOn receives from a socket of an address until the receiver is closed,
+// which closes the socket.
+func (l *roce) listenOn(conn *os.File, local ib.GID, to netip.Addr) (*receiver, error) {
+	r, err := newReceiver(l, conn, local, to)
 	if err != nil {
-		return fmt.Errorf("RoCEv2: %w", err)
+		return nil, err
 	}
-	r := newReceiver(l, raw, local, to)
 	l.tasks.Go(func() {
 		r.run()
 		l.update(func(list []*receiver) []*receiver {
@@ -174,7 +185,7 @@ func (l *roce) listenOn(conn *net.UDPConn, local ib.GID, to netip.Addr) error {
 		})
 	})
 	l.update(func(list []*receiver) []*receiver { return append(list, r) })
-	return nil
+	return r, nil
 }
 
 // update changes the list of receivers, of which pollers have copies.
@@ -190,13 +201,28 @@ func (l *roce) update(change func([]*receiver) []*receiver) {
 }
 
 // poll implements poller.
-func (l *roce) poll() {
+func (l *roce) poll() (some bool) {
+	l.polls.Add(1)
 	if list := l.receivers.Load(); list != nil {
 		for _, r := range *list {
-			r.poll()
+			some = r.poll() || some
+		}
+	}
+	return some
+}
+
+// sleep implements poller.
+func (l *roce) sleep() {
+	l.sleepers.Add(1)
+	if list := l.receivers.Load(); list != nil {
+		for _, r := range *list {
+			r.rouse()
 		}
 	}
 }
+
+// wake implements poller.
+func (l *roce) wake() { l.sleepers.Add(-1) }
 
 // Send implements Link.
 func (l *roce) Send(batch []Packet) { l.out.send(batch) }
@@ -215,14 +241,18 @@ func (l *roce) Join(group ib.MGID, _ ib.MLID) error {
 	if l.closed || l.groups[group] != nil {
 		return nil
 	}
-	conn, err := l.socket(netip.AddrPortFrom(to, packet.RoCEPort), true)
+	conn, _, err := l.socket(netip.AddrPortFrom(to, packet.RoCEPort), true)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(l.membership(conn, to), l.listenOn(conn, ib.GID(group), to)); err != nil {
+	err = l.membership(conn, to)
+	if err == nil {
+		l.groups[group], err = l.listenOn(conn, ib.GID(group), to)
+	}
+	if err != nil {
+		delete(l.groups, group)
 		return errors.Join(err, conn.Close())
 	}
-	l.groups[group] = conn
 	return nil
 }
 
@@ -236,7 +266,7 @@ func (l *roce) zone(a netip.Addr) string {
 
 // membership has the kernel, and the network's switches, know that the group is
 // listened to (IGMP, MLD).
-func (l *roce) membership(conn *net.UDPConn, to netip.Addr) error {
+func (l *roce) membership(conn *os.File, to netip.Addr) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return fmt.Errorf("join %v: %w", to, err)
@@ -261,12 +291,12 @@ func (l *roce) membership(conn *net.UDPConn, to netip.Addr) error {
 func (l *roce) Leave(group ib.MGID, _ ib.MLID) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	conn := l.groups[group]
+	r := l.groups[group]
 	delete(l.groups, group)
-	if conn == nil {
+	if r == nil {
 		return nil
 	}
-	return conn.Close()
+	return r.close()
 }
 
 // Close implements Link.
@@ -277,9 +307,14 @@ func (l *roce) Close() error {
 		return nil
 	}
 	l.closed = true
-	err := l.conn.Close()
-	for _, conn := range l.groups {
-		err = errors.Join(err, conn.Close())
+	var err error
+	if l.first == nil {
+		err = l.conn.Close()
+	} else {
+		err = l.first.close()
+	}
+	for _, r := range l.groups {
+		err = errors.Join(err, r.close())
 	}
 	l.mu.Unlock()
 	l.tasks.Wait()

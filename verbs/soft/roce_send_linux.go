@@ -25,7 +25,7 @@ const (
 type sender struct {
 	link *roce
 	raw  syscall.RawConn
-	call func(fd uintptr) bool // writes messages from done on
+	call func(fd uintptr) // writes messages from done on
 
 	mu       sync.Mutex
 	messages [batchMessages]unix.Mmsghdr // guarded by mu, as all below
@@ -71,26 +71,29 @@ func (s *sender) send(batch []Packet) {
 }
 
 // run is how many packets from the first one on are sent as one message: of one
-// path and of one size, except that the last may be smaller.
+// path and of one size, except that the last may be smaller. What is more than a
+// message can be is divided evenly, as the peer begins when it has the first one.
 func (s *sender) run(batch []Packet) int {
 	first := &batch[0]
 	size := len(first.Data) + packet.ICRCSize
 	if s.whole {
 		return 1
 	}
-	n, total := 1, size
-	for n < len(batch) && n < mostSegments {
+	n := 1
+	for n < len(batch) {
 		p := &batch[n]
 		more := len(p.Data) + packet.ICRCSize
-		if p.Path != first.Path || more > size || total+more > mostBytes {
+		if p.Path != first.Path || more > size {
 			break
 		}
 		n++
-		if total += more; more < size {
+		if more < size {
 			break
 		}
 	}
-	return n
+	most := max(1, min(mostSegments, mostBytes/size))
+	messages := (n + most - 1) / most
+	return (n + messages - 1) / messages
 }
 
 // address has the flow lead to a path's end; false is that there is no such
@@ -154,21 +157,21 @@ func (c *control) put(size uint16) int {
 // the host's own network makes. The error is that of a socket that was closed.
 func (s *sender) flush() {
 	if s.count > 0 {
-		_ = s.raw.Write(s.call)
+		_ = s.raw.Control(s.call)
 	}
 	s.count, s.used, s.done = 0, 0, 0
 }
 
-// write is called when the socket is ready; false is to wait until it is again. A
-// message that cannot be sent is lost.
-func (s *sender) write(fd uintptr) bool {
-	for s.done < s.count {
-		n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&s.messages[s.done])), uintptr(s.count-s.done), unix.MSG_DONTWAIT, 0, 0)
+// write writes messages until all are written. One that cannot be sent is lost.
+func (s *sender) write(fd uintptr) {
+	for wait := uintptr(unix.MSG_DONTWAIT); s.done < s.count; {
+		n, errno := s.writeSome(fd, wait)
+		wait = unix.MSG_DONTWAIT
 		switch errno {
 		case 0:
-			s.done += int(n)
+			s.done += n
 		case unix.EAGAIN:
-			return false
+			wait = 0
 		case unix.EINTR:
 		case unix.EIO, unix.EINVAL, unix.EOPNOTSUPP:
 			s.whole = true // this kernel, or this interface, does not cut
@@ -177,5 +180,14 @@ func (s *sender) write(fd uintptr) bool {
 			s.done++
 		}
 	}
-	return true
+}
+
+// writeSome is one call. The scheduler need only know of one that waits.
+func (s *sender) writeSome(fd, flags uintptr) (int, unix.Errno) {
+	call := unix.RawSyscall6
+	if flags == 0 {
+		call = unix.Syscall6
+	}
+	n, _, errno := call(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&s.messages[s.done])), uintptr(s.count-s.done), flags, 0, 0)
+	return int(n), errno
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"heddle/ib"
@@ -20,20 +21,29 @@ type port struct {
 	net     *Network // nil for real time
 	begin   time.Time
 	regions queue.Regions
-	poller  poller // the link, where it can be polled; nil otherwise
+	poller  poller      // the link, where it can be polled; nil otherwise
+	owing   atomic.Bool // something was put off; changed with mu held
 
 	mu     sync.Mutex
 	engine *engine.Engine // guarded by mu, as all below
 	pds    uint32
 	timer  *time.Timer
 	armed  time.Duration // when timer runs out; 0 is never
+	unsaid int           // packets that came and may not be acknowledged yet
 	news   chan struct{} // closed when packets came; nil where nobody waits
 	shut   bool
 }
 
-// poller is a Link on which who waits can look for packets at once: those who poll
-// a CQ again and again would keep the goroutine of the link from running.
-type poller interface{ poll() }
+// poller is a Link on which who waits can look for packets at once, without a
+// goroutine between, and need not wait for the goroutine of the link.
+type poller interface {
+	// poll takes what is there, and tells whether there was something.
+	poll() bool
+	// sleep tells that somebody waits for what the link's goroutine brings, wake that
+	// this is over.
+	sleep()
+	wake()
+}
 
 func newPort(name string, link Link, n *Network) (*port, error) {
 	p := &port{name: name, link: link, net: n, begin: time.Now()}
@@ -75,6 +85,34 @@ func (p *port) enter() {
 // leave sends what there is to send, sets the timer, and gives the lock back.
 func (p *port) leave() {
 	p.engine.Flush()
+	p.owing.Store(false)
+	p.unsaid = 0
+	p.setTimer()
+	p.mu.Unlock()
+}
+
+// patient is after how long is sent what was put off.
+const patient = time.Millisecond
+
+// linger is leave, but acknowledgements wait until somebody leaves, or polls in
+// vain: then who polls has what came at once, and its answer goes out together
+// with them.
+func (p *port) linger() {
+	p.engine.Emit()
+	p.owing.Store(p.engine.Owes())
+	p.setTimer()
+	p.mu.Unlock()
+}
+
+// posted is leave after requests were posted. While much is under way already, the
+// next packets are gathered, to be sent by one call: what is under way brings an
+// acknowledgement, with which they are sent, if not before.
+func (p *port) posted(q *engine.QP) {
+	if p.poller == nil || !q.Gathers() {
+		p.leave()
+		return
+	}
+	p.owing.Store(true)
 	p.setTimer()
 	p.mu.Unlock()
 }
@@ -82,6 +120,11 @@ func (p *port) leave() {
 // setTimer has expired be called when the engine wants it.
 func (p *port) setTimer() {
 	at, some := p.engine.Next()
+	if p.owing.Load() {
+		if late := p.now() + patient; !some || late < at {
+			at, some = late, true
+		}
+	}
 	if !some || p.shut || p.armed != 0 && p.armed <= at {
 		return
 	}
@@ -108,17 +151,43 @@ func (p *port) expired(at time.Duration) {
 	p.leave()
 }
 
-// receive takes what the link brings.
+// receive takes what the link brings. A link that is a poller calls it with nothing
+// when it is done for now: then acknowledgements are sent that were put off.
 func (p *port) receive(batch []Packet) {
-	p.enter()
-	defer p.leave()
-	if p.shut {
+	if len(batch) == 0 && !p.owing.Load() {
 		return
 	}
-	p.engine.Receive(batch)
-	if p.news != nil {
-		close(p.news)
-		p.news = nil
+	p.enter()
+	if !p.shut {
+		p.engine.Receive(batch)
+		if p.news != nil {
+			close(p.news)
+			p.news = nil
+		}
+	}
+	p.unsaid += len(batch)
+	if p.poller == nil || len(batch) == 0 || p.unsaid >= many {
+		p.leave()
+		return
+	}
+	p.linger()
+}
+
+// settle sends what was put off.
+func (p *port) settle() {
+	if p.owing.Load() {
+		p.enter()
+		p.leave()
+	}
+}
+
+// many packets are acknowledged at once.
+const many = 64
+
+// poll has the link look for packets.
+func (p *port) poll() {
+	if !p.poller.poll() {
+		p.settle()
 	}
 }
 

@@ -126,6 +126,12 @@ func (e *Engine) Flush() {
 	e.emit()
 }
 
+// Emit sends all packets but the acknowledgements that are due.
+func (e *Engine) Emit() { e.emit() }
+
+// Owes tells whether there are such.
+func (e *Engine) Owes() bool { return len(e.acking) > 0 }
+
 // services are the opcodes' by type.
 var services = [...]packet.Opcode{verbs.RC: packet.RC, verbs.UC: packet.UC, verbs.UD: packet.UD}
 

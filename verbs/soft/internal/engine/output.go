@@ -1,6 +1,9 @@
 package engine
 
-import "heddle/packet"
+import (
+	"heddle/packet"
+	"heddle/verbs"
+)
 
 // batch is how many packets are sent at once at most.
 const batch = 64
@@ -43,4 +46,14 @@ func (e *Engine) emit() {
 		e.cfg.Send(e.out.packets)
 		e.out.packets, e.out.bytes = e.out.packets[:0], e.out.bytes[:0]
 	}
+}
+
+// gathered is how many packets are sent at once where they may wait for each other.
+const gathered = 16
+
+// Gathers tells whether packets of a QP that wait to be sent may wait for more: few
+// do so, and as many were sent that will be acknowledged.
+func (q *QP) Gathers() bool {
+	n := len(q.engine.out.packets)
+	return n < gathered && q.Attr.Type == verbs.RC && q.state == verbs.RTS && !q.resting && q.highest-q.unacked >= uint64(n+gathered)
 }

@@ -147,6 +147,7 @@ func (q *QP) Close() {
 	if q.closed {
 		return
 	}
+	q.acknowledge()
 	q.reset()
 	q.closed = true
 	for len(q.groups) > 0 {
