@@ -58,7 +58,7 @@ func (w *watch) wait() error { return w.raw.Read(w.ready) }
 // came is called when there may be something; false is to wait until there is.
 func (w *watch) came(uintptr) bool {
 	// Without this call the next event would not make the instance ready anew.
-	unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&w.event)), 1, 0, 0, 0)
+	_, _, _ = unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&w.event)), 1, 0, 0, 0)
 	if w.drain() {
 		return true
 	}
@@ -68,7 +68,7 @@ func (w *watch) came(uintptr) bool {
 // again has the kernel tell of the next packet, or of one that is there.
 func (w *watch) again(socket uintptr) {
 	w.event = unix.EpollEvent{Events: oneEvent}
-	unix.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(w.epoll), unix.EPOLL_CTL_MOD, socket, uintptr(unsafe.Pointer(&w.event)), 0, 0)
+	_, _, _ = unix.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(w.epoll), unix.EPOLL_CTL_MOD, socket, uintptr(unsafe.Pointer(&w.event)), 0, 0)
 }
 
 func (w *watch) close() error { return w.file.Close() }
