@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -27,6 +28,7 @@ type contest struct {
 	ours     []*channelTrial // the finalists
 	ucx      []*channelTrial // the better counts
 	unix, to *channelTrial   // a Unix socket, and TCP
+	several  *channelTrial   // ring-bell, with messages committed together; nil of latencies
 }
 
 // beside measures channels and their peers, one after the other in each run.
@@ -60,6 +62,7 @@ func (s *channelStage) contests() (list []*contest) {
 			copying := *leased
 			copying.copies, copying.ucx = true, leased.ucx[:1] // tag matching, which copies as well
 			leased.heats, copying.heats = s.heats(leased), s.heats(&copying)
+			leased.several, copying.several = s.several(leased), s.several(&copying)
 			list = append(list, leased, &copying)
 		}
 	}
@@ -122,6 +125,23 @@ func (s *channelStage) heats(c *contest) (list []*channelTrial) {
 	return list
 }
 
+// together is how many messages are committed together in a column of their own,
+// which no bar is held against: UCX's calls take one each.
+const together = 16
+
+func (s *channelStage) several(c *contest) *channelTrial {
+	if c.test != perf.Stream {
+		return nil
+	}
+	list := s.plan(nil, perf.ChannelSpec{
+		Via: "ring-bell", Test: c.test, Size: c.size, CopyReceive: c.copies, Together: together,
+	})
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
+}
+
 // all are the trials that count: the best of the heats anew, and the peers.
 func (c *contest) all(d time.Duration) []*channelTrial {
 	slices.SortStableFunc(c.heats, func(a, b *channelTrial) int {
@@ -139,7 +159,11 @@ func (c *contest) all(d time.Duration) []*channelTrial {
 		spec.Time = d
 		c.ours = append(c.ours, &channelTrial{spec: spec})
 	}
-	return slices.Concat(c.ours, c.ucx, []*channelTrial{c.unix, c.to})
+	list := slices.Concat(c.ours, c.ucx, []*channelTrial{c.unix, c.to})
+	if c.several != nil {
+		list = append(list, c.several)
+	}
+	return list
 }
 
 // better tells whether a trial's figure is.
@@ -196,7 +220,7 @@ func (c *contest) against(t *channelTrial, name string) ChannelFigure {
 	ours := best(c.ours)
 	f := ours.figure(c.title(), bytesOf(c.size))
 	if ours.spec.CopySend {
-		f.Channel += ", Send"
+		f.Channel += " by Send"
 	}
 	f.PeerName = name
 	f.compare(t.value())
@@ -229,9 +253,12 @@ func (s *channelStage) besideAnswer(contests []*contest) (a Answer) {
 		if title := c.title() + ", beside UCX"; grid == nil || grid.Title != title {
 			a.Grids = append(a.Grids, Grid{Title: title, Head: []string{
 				"", "unit", "heddle", "channel", s.peerName, "test", "ratio", "bar", "holds", "Unix socket", "TCP loopback",
-				"allocations", "runs",
+				fmt.Sprintf("%d together", together), "allocations", "runs",
 			}})
 			grid = &a.Grids[len(a.Grids)-1]
+			if c.several != nil {
+				grid.Note = fmt.Sprintf("%d together: ring-bell, whose sender commits so many messages together (CommitMore).", together)
+			}
 		}
 		grid.Rows = append(grid.Rows, c.row(list))
 	}
@@ -252,9 +279,14 @@ func (c *contest) row(list []ChannelFigure) []string {
 			holds = "yes"
 		}
 	}
+	several := "-"
+	if c.several != nil {
+		x := c.several.value()
+		several = number(&x)
+	}
 	return []string{
 		f.Metric, f.Unit, number(&f.Ours), f.Channel, number(f.Peer), best(c.ucx).ucx.Test, ratio(f.Ratio), bar, holds,
-		number(list[1].Peer), number(list[2].Peer), number(f.Allocs), strconv.Itoa(f.Runs),
+		number(list[1].Peer), number(list[2].Peer), several, number(f.Allocs), strconv.Itoa(f.Runs),
 	}
 }
 

@@ -241,7 +241,7 @@ func (c *channels) makeOutlets() ([]*channel.Peer, error) {
 			return nil, err
 		}
 		c.undo = append(c.undo, s.Close)
-		o := &outlet{s: s, size: c.Size, number: uint64(len(c.outs)) << 32}
+		o := &outlet{s: s, size: c.Size, together: c.Together, number: uint64(len(c.outs)) << 32}
 		if c.CopySend {
 			o.own = make([]byte, c.Size)
 		}

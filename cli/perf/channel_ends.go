@@ -14,6 +14,8 @@ type outlet struct {
 	size   int
 	own    []byte // what is sent, where it is copied
 	number uint64 // of the last message that is compared
+	// together are committed together, waits are those of them that wait.
+	together, waits int
 }
 
 // pass sends a message; one that is compared has bytes that go by its number.
@@ -28,6 +30,11 @@ func (o *outlet) pass(ctx context.Context, check bool) error {
 	if err != nil {
 		return err
 	}
+	if o.waits+1 < o.together {
+		o.waits++
+		return l.CommitMore(o.size)
+	}
+	o.waits = 0
 	return l.Commit(o.size)
 }
 

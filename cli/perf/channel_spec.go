@@ -42,6 +42,9 @@ type ChannelSpec struct {
 	// without it, what is in the lease is sent. CopyReceive has it come to memory
 	// of the caller's, by ReceiveInto where the kind has that.
 	CopySend, CopyReceive bool
+	// Together is how many messages of a Stream are committed together, 1 by default:
+	// all but the last of them by CommitMore. They are received one by one.
+	Together int
 	// Assume is what the caller knows of the devices.
 	Assume []verbs.Assumption
 	// Timeout is how long all of it may take, 30 s by default.
@@ -60,7 +63,7 @@ const (
 // Filled has the defaults in it. The error wraps verbs.ErrInvalid.
 func (s ChannelSpec) Filled() (ChannelSpec, error) {
 	s.Test, s.Time, s.Ends = cmp.Or(s.Test, Latency), cmp.Or(s.Time, 50*time.Millisecond), cmp.Or(s.Ends, 1)
-	s.Timeout = cmp.Or(s.Timeout, 30*time.Second)
+	s.Timeout, s.Together = cmp.Or(s.Timeout, 30*time.Second), cmp.Or(s.Together, 1)
 	many := s.Test == Gather || s.Test == Scatter
 	for _, x := range []struct {
 		what       string
@@ -70,6 +73,7 @@ func (s ChannelSpec) Filled() (ChannelSpec, error) {
 		{"size", time.Duration(s.Size), 1, maxChannelSize},
 		{"time", s.Time, time.Microsecond, maxChannelTime},
 		{"ends", time.Duration(s.Ends), 1, MaxEnds},
+		{"messages together", time.Duration(s.Together), 1, sentTogether},
 		{"timeout", s.Timeout, time.Second, maxTimeout},
 	} {
 		if x.got < x.least || x.got > x.most {
@@ -79,6 +83,8 @@ func (s ChannelSpec) Filled() (ChannelSpec, error) {
 	switch {
 	case s.Test != Latency && s.Test != Stream && !many:
 		return s, fmt.Errorf("no test %q of channels: %w", s.Test, verbs.ErrInvalid)
+	case s.Together > 1 && (s.Test != Stream || s.CopySend || s.socket()):
+		return s, fmt.Errorf("%d messages of %s together: %w", s.Together, s.Test, verbs.ErrInvalid)
 	case s.Ends > 1 && !many:
 		return s, fmt.Errorf("%s with %d ends: %w", s.Test, s.Ends, verbs.ErrInvalid)
 	case s.socket() && many:
