@@ -74,6 +74,8 @@ bench: build peers ## the tables of docs/benchmarks: routing engines, the emulat
 	bin/heddle bench sm --peer opensm
 	bin/heddle bench verbs --peer ucx
 	bin/heddle bench channel --peer ucx
+	bin/heddle bench wire --peer tcp
+	bin/heddle bench broadcast
 
 soak: ## chaos for SEEDS times HOURS (100 x 10), KILLS of heddle sm and of verbs/shm's peers (1000), hostile clients, CHANNELS (10m) of all kinds of channels, verbs on arm64, each fuzz target for SOAK (10m)
 	scripts/soak $(SEEDS) $(HOURS) $(KILLS) $(HOSTILE) $(CHANNELS) $(SOAK)
