@@ -19,6 +19,8 @@ func parseEndpoint(b []byte, service verbs.QPType, link *LinkAttr) (e verbs.Endp
 		return e, fmt.Errorf("an endpoint on %v from a port on %v: %w", e.Link, link.Layer, verbs.ErrInvalid)
 	case e.GIDType == verbs.GIDRoCEv1:
 		return e, fmt.Errorf("an endpoint of RoCE v1, which nothing here speaks: %w", verbs.ErrInvalid)
+	case link.Layer == verbs.LinkEthernet && len(link.GIDs) > 0 && isMapped(link.GIDs[0].GID) != isMapped(e.GID):
+		return e, fmt.Errorf("an endpoint at %v from %v, which is of another family of addresses: %w", e.GID, link.GIDs[0].GID, verbs.ErrInvalid)
 	case !e.GID.IsValid() && e.LID == 0:
 		return e, fmt.Errorf("an endpoint without an address: %w", verbs.ErrInvalid)
 	}

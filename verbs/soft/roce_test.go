@@ -3,12 +3,14 @@
 package soft_test
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"os"
 	"testing"
 	"time"
 
+	"heddle/ib"
 	"heddle/verbs"
 	"heddle/verbs/soft"
 	"heddle/verbs/verbstest"
@@ -55,5 +57,26 @@ func TestConformanceRoCE(t *testing.T) {
 				},
 			})
 		})
+	}
+}
+
+// TestMisfits: endpoints that no packet would get to are refused at once.
+func TestMisfits(t *testing.T) {
+	near := newSide(t, soft.OnAddress(loopback(3)), 4096)
+	good := get[verbs.EndpointAttr](t)(verbs.ParseEndpoint(near.qp.Endpoint()))
+	for name, change := range map[string]func(e *verbs.EndpointAttr){
+		"IPv6":       func(e *verbs.EndpointAttr) { e.GID = ib.MustParseGID("fd00::1") },
+		"RoCE v1":    func(e *verbs.EndpointAttr) { e.GIDType = verbs.GIDRoCEv1 },
+		"InfiniBand": func(e *verbs.EndpointAttr) { e.Link = verbs.LinkInfiniBand },
+		"service":    func(e *verbs.EndpointAttr) { e.Type = verbs.UC },
+	} {
+		e := good
+		change(&e)
+		if err := near.qp.Connect(t.Context(), e.Encode()); !errors.Is(err, verbs.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := near.qp.Connect(t.Context(), good.Encode()); err != nil {
+		t.Error(err)
 	}
 }
