@@ -272,16 +272,15 @@ func accepted(t *testing.T, ours *node, f func()) {
 	t.Helper()
 	before, sent := counter(t, "rcvd_pkts"), ours.dev.Stats().Sent
 	f()
-	sent = ours.dev.Stats().Sent - sent
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for range 100 {
-		if counter(t, "rcvd_pkts")-before == sent {
+		if counter(t, "rcvd_pkts")-before == ours.dev.Stats().Sent-sent {
 			return
 		}
 		<-tick.C
 	}
-	t.Errorf("of %d packets rxe received %d", sent, counter(t, "rcvd_pkts")-before)
+	t.Errorf("of %d packets rxe received %d", ours.dev.Stats().Sent-sent, counter(t, "rcvd_pkts")-before)
 }
 
 // ofSoft is the end of two that is this package's.
