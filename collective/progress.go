@@ -85,14 +85,14 @@ const spins = 64
 // await makes progress until ready, or a moment that is not zero; which one it was,
 // the caller sees for itself.
 func (g *Group) await(ctx context.Context, until time.Time, ready func() bool) error {
-	look := func() bool {
-		g.progress()
-		return g.err != nil || ready()
-	}
 	for range spins {
-		if look() {
+		if g.progress(); g.err != nil || ready() {
 			return g.err
 		}
+	}
+	look := func() bool { // allocated by who has to wait only
+		g.progress()
+		return g.err != nil || ready()
 	}
 	for {
 		end := until

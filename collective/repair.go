@@ -21,6 +21,8 @@ type repair struct {
 	probe part          // where the answer comes to
 	from  *peer         // who is asked, nil for nobody
 	turn  bool          // whose turn it is: the neighbour's, or the root's
+
+	asks, reads verbs.SendWR
 }
 
 // run is chunks that a READ is under way of.
@@ -33,6 +35,8 @@ type run struct {
 func (r *repair) init(s *stream) {
 	r.s, r.reading = s, newSlotSet(s.g.cfg.Slots)
 	r.probe = s.g.marks.slice((2*s.index+1)*markSize, markSize)
+	r.asks = verbs.SendWR{Op: verbs.OpRead, Flags: verbs.Signaled, SGEs: []verbs.SGE{r.probe.sge()}}
+	r.reads = verbs.SendWR{Op: verbs.OpRead, Flags: verbs.Signaled, SGEs: make([]verbs.SGE, 1)}
 	r.pause = r.first()
 }
 
@@ -96,10 +100,9 @@ func (r *repair) ask(now time.Time) {
 	if s.g.way == ByRead {
 		r.pause = min(r.pause, s.g.cfg.Probe)
 	}
-	if s.g.post(p, &verbs.SendWR{
-		ID: number(markRead, s.root, 0, p.rank), Op: verbs.OpRead, Flags: verbs.Signaled, SGEs: []verbs.SGE{r.probe.sge()},
-		RemoteAddr: p.haves.at(s.index * markSize), RKey: p.haves.RKey,
-	}) {
+	wr := &r.asks
+	wr.ID, wr.RemoteAddr, wr.RKey = number(markRead, s.root, 0, p.rank), p.haves.at(s.index*markSize), p.haves.RKey
+	if s.g.post(p, wr) {
 		r.from = p
 		s.g.stats.probes.Add(1)
 	} else if p.rank == s.root && p.gone {
@@ -183,10 +186,10 @@ func (r *repair) read(i int, seq uint64, n int) bool {
 	}
 	size := s.g.cfg.Chunk
 	offset := int(s.at(seq)) * size
-	if !s.g.post(p, &verbs.SendWR{
-		ID: number(slotRead, s.root, i, p.rank), Op: verbs.OpRead, Flags: verbs.Signaled, SGEs: []verbs.SGE{s.ring.slice(offset, n*size).sge()},
-		RemoteAddr: p.rings.at(s.index*s.g.cfg.Slots*size + offset), RKey: p.rings.RKey,
-	}) {
+	wr := &r.reads
+	wr.ID, wr.SGEs[0] = number(slotRead, s.root, i, p.rank), s.ring.slice(offset, n*size).sge()
+	wr.RemoteAddr, wr.RKey = p.rings.at(s.index*s.g.cfg.Slots*size+offset), p.rings.RKey
+	if !s.g.post(p, wr) {
 		if p.gone && p.rank == s.root {
 			s.err = ErrPeerGone
 		}

@@ -15,7 +15,7 @@ type stream struct {
 	root  int
 	index int
 	ring  part
-	here  part    // the mark of how many chunks are here without a gap
+	mark  part    // of how many chunks are here without a gap
 	have  uint64  // that number
 	taken uint64  // how many of them the caller had
 	known uint64  // how many there are at the root at least
@@ -25,6 +25,8 @@ type stream struct {
 	err    error
 	repair
 	tails
+
+	woken func() bool // made once: a wait allocates no more than it must
 }
 
 // tails is what the root is told.
@@ -32,16 +34,19 @@ type tails struct {
 	said    uint64 // what it was told last
 	telling bool
 	tail    part
+	wr      verbs.SendWR
 }
 
 func newStream(g *Group, root, index int) *stream {
 	s := &stream{
-		g: g, root: root, index: index, ring: g.ringOf(index), here: g.haves.slice(index*markSize, markSize),
+		g: g, root: root, index: index, ring: g.ringOf(index), mark: g.haves.slice(index*markSize, markSize),
 		set: newSlotSet(g.cfg.Slots),
 	}
 	s.tail = g.marks.slice(2*index*markSize, markSize)
+	s.tails.wr = verbs.SendWR{Op: verbs.OpWrite, Flags: verbs.Signaled, SGEs: []verbs.SGE{s.tail.sge()}}
+	s.woken = func() bool { return s.here() || s.due }
 	s.repair.init(s)
-	setMark(s.here.bytes, 0)
+	setMark(s.mark.bytes, 0)
 	return s
 }
 
@@ -89,7 +94,7 @@ func (s *stream) add(seq uint64) {
 		s.have++
 		s.late = time.Time{}
 	}
-	setMark(s.here.bytes, s.have)
+	setMark(s.mark.bytes, s.have)
 }
 
 // learned is told how many chunks there are.
@@ -100,11 +105,13 @@ func (s *stream) learned(known uint64) {
 	}
 }
 
+// here tells whether the next chunk is, or never will be.
+func (s *stream) here() bool { return s.have > s.taken || s.lagged || s.err != nil }
+
 // next waits for the next chunk.
 func (s *stream) next(ctx context.Context) ([]byte, header, error) {
-	here := func() bool { return s.have > s.taken || s.lagged || s.err != nil }
-	for !here() {
-		if err := s.g.await(ctx, s.act(time.Now()), func() bool { return here() || s.due }); err != nil {
+	for !s.here() {
+		if err := s.g.await(ctx, s.act(time.Now()), s.woken); err != nil {
 			return nil, header{}, err
 		}
 		s.due = false
@@ -166,10 +173,9 @@ func (s *stream) tell(all bool) bool {
 		return false
 	}
 	setMark(s.tail.bytes, s.taken)
-	if !s.g.post(p, &verbs.SendWR{
-		ID: number(tailWrite, s.root, 0, s.root), Op: verbs.OpWrite, Flags: verbs.Signaled, SGEs: []verbs.SGE{s.tail.sge()},
-		RemoteAddr: p.tails.at(s.g.rank * markSize), RKey: p.tails.RKey,
-	}) {
+	wr := &s.tails.wr
+	wr.ID, wr.RemoteAddr, wr.RKey = number(tailWrite, s.root, 0, s.root), p.tails.at(s.g.rank*markSize), p.tails.RKey
+	if !s.g.post(p, wr) {
 		return p.gone
 	}
 	s.said, s.telling = s.taken, true
