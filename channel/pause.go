@@ -10,17 +10,19 @@ import (
 // letting others run, then asleep, longer and longer.
 type pause struct {
 	turns int
+	brief bool // asleep soon: who waits has what is waited for come later
 	timer *time.Timer
 }
 
 const (
+	turnsBrief   = 8
 	turnsAtOnce  = 64
 	turnsYielded = 64
 	shortestNap  = 10 * time.Microsecond
 	longestNap   = 320 * time.Microsecond
 )
 
-func (p *pause) reset() { p.turns = 0 }
+func (p *pause) reset() { p.turns, p.brief = 0, false }
 
 // spins tells whether the next wait does not wait at all.
 func (p *pause) spins() bool { return p.turns < turnsAtOnce }
@@ -35,6 +37,9 @@ func (p *pause) wait(ctx context.Context, done <-chan struct{}) error {
 	case <-done:
 		return ErrClosed
 	default:
+	}
+	if p.brief && p.turns > turnsBrief {
+		p.turns = max(p.turns, turnsAtOnce+turnsYielded+1)
 	}
 	switch {
 	case p.turns <= turnsAtOnce:

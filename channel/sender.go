@@ -34,6 +34,14 @@ type owing interface {
 	stop()
 }
 
+// crowding is a sending that shares the receiver's room with others. While it
+// waits for room, the CPU may be what the receiver and they lack: of 64 senders on
+// two CPUs that sleep soon, the receiver gets a fifth more.
+type crowding interface {
+	// crowded tells whether it has all but room. It is called with the lock held.
+	crowded() bool
+}
+
 // batching is a sending that can have several messages go with one request.
 type batching interface {
 	// commitMore is commit of a message that may go with the next one. What waits
@@ -235,12 +243,24 @@ func (s *Sender) reserve(ctx context.Context, n int, err error) (l Lease, _ erro
 	s.stalls.Add(1)
 	for s.pause.reset(); blocked(err); l, err = s.TryReserve(n) {
 		s.retries.Add(1)
+		s.pause.brief = s.crowded()
 		if err := s.pause.wait(ctx, s.done); err != nil {
 			s.forsake()
 			return Lease{}, s.fail("reserve", err)
 		}
 	}
 	return l, err
+}
+
+// crowded tells whether room is waited for that others wait for too.
+func (s *Sender) crowded() bool {
+	c, ok := s.p.(crowding)
+	if !ok {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.crowded()
 }
 
 // forsake sees to it that nobody waits behind what a caller had claimed who does

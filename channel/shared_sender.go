@@ -174,6 +174,12 @@ func (s *sharedRingSender) inRing() bool {
 	return s.claim.pos+s.claim.cells-s.head.value <= s.cells
 }
 
+// crowded tells whether the claim has its place and waits for the receiver; what
+// the FETCH_AND_ADD gives comes soon.
+func (s *sharedRingSender) crowded() bool {
+	return s.claim.placed && s.known && !s.inRing()
+}
+
 // forgo gives up a claim in a ring that was closed. What of it lies where others
 // could write is skipped.
 func (s *sharedRingSender) forgo() error {
